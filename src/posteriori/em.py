@@ -16,10 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from .arrays import is_number, is_whole
 from .errors import BadParameter, ModelError
+from .fields import DERIVED, UNBOUNDED, need
 
 Parameters = TypeVar("Parameters")
 Expected = TypeVar("Expected")
@@ -39,12 +40,16 @@ class Ascent(Generic[Parameters]):
     """
 
     parameters: Parameters = field(repr=False, compare=False)
-    trace: tuple[float, ...]
+    trace: Annotated[tuple[float, ...], UNBOUNDED]
     converged: bool = False
     interrupted: bool = False
     marks: tuple[tuple[int, str], ...] = ()
     at: int = -1
-    expected: tuple[tuple[float, float], ...] = ()
+    expected: Annotated[tuple[tuple[float, float], ...], DERIVED] = ()
+
+    def check(self) -> None:
+        """Refuse a best turn that is none."""
+        need(-1 <= self.at < len(self.trace), "the best turn of a climb must be one of its turns")
 
     @property
     def model(self) -> Parameters:

@@ -18,6 +18,7 @@ PosterioriError
 │   ├── Unreliable                   a sampled answer that what was not drawn could turn over
 │   ├── InvalidNetwork               a graph or a table that is no Bayesian network
 │   └── NotStorable (TypeError)      a model, or a part of one, that a model file cannot hold
+├── Inconsistent (ValueError)        a value whose parts do not fit each other, or are not what its class says
 ├── LossError (ValueError)           a loss matrix that can be read two ways, or not at all
 ├── FormatError (ValueError)         a file that does not follow its format
 │   └── ModelFileError               a model file that is damaged, of another version, or no model
@@ -120,6 +121,10 @@ class InvalidNetwork(ModelError):
 
 class NotStorable(ModelError, TypeError):
     """A model, or a part of one, that a model file cannot hold."""
+
+
+class Inconsistent(PosterioriError, ValueError):
+    """A value whose parts do not fit each other, or are not what its class says."""
 
 
 class LossError(PosterioriError, ValueError):

@@ -22,7 +22,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions, validate_parameter_constraints
 
 from . import views
+from .arrays import Array
 from .errors import BadParameter, did_you_mean
+from .fields import DERIVED, MAYBE, Field, Natural, check_fields, fields_of, need
 
 if TYPE_CHECKING:
     from .explanation import Explanation
@@ -79,7 +81,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """Declared parameters, and what is made from them."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    _kept: _Kept | None = None
+    _kept: Annotated[_Kept | None, DERIVED] = None
+    n_features_in_: Annotated[Natural, "d"]
+    feature_names_in_: Annotated[Array, "d", MAYBE]
 
     @classmethod
     @functools.cache
@@ -87,6 +91,40 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """The parameters of a class, looked up once: scikit-learn reads the signature again for every call."""
         found: list[str] = super()._get_param_names()
         return found
+
+    @classmethod
+    @functools.cache
+    def _attributes(cls) -> dict[str, Field]:
+        """What a fitted model has besides its parameters: the annotated attributes whose names begin or end with `_`."""
+
+        model: Any = cls
+
+        def is_one(name: str) -> bool:
+            made = getattr(model, name, None)  # by a property, unless it can be set
+            own = made is None or (isinstance(made, property) and made.fset is not None)
+            return name.strip("_") not in ("", name) and "__" not in name and own
+
+        return {name: field for name, field in fields_of(model).items() if is_one(name)}
+
+    def _check_state(self) -> None:
+        """Refuse attributes that do not fit each other, or are not what the class says: a file may hold anything."""
+        state, cls = vars(self), cast(Any, type(self))
+        learned: dict[str, Field] = cls._attributes()
+        check_fields({n: state[n] for n, f in learned.items() if f.stored and n in state}, learned, cls.__name__)
+        names: Any = state.get("feature_names_in_")
+        classes: Any = state.get("classes_")
+        schema: Any = getattr(self, "schema_", None)
+        if names is not None:
+            fits = names.dtype == object and all(type(n) is str for n in names)
+            need(fits, "feature_names_in_ must be the name of every column")
+        if isinstance(classes, np.ndarray) and classes.dtype.kind == "f":
+            labels = np.isfinite(classes).all() and (np.floor(classes) == classes).all()
+            need(labels, "classes_ must be labels, not quantities: no classifier learns those")
+        if schema is not None:
+            need(classes.tolist() == list(schema.classes), "classes_ must be the classes of the schema")
+            need(self.n_features_in_ == len(schema), "n_features_in_ must be the number of columns")
+            same = names is None or names.tolist() == list(schema.names)
+            need(same, "feature_names_in_ must be the columns' names")
 
     def _check_parameters(self) -> None:
         """Refuse a parameter that is not what was declared; a subclass adds what depends on several."""

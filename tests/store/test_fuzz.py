@@ -73,7 +73,7 @@ def test_arrays_larger_than_the_file_are_never_made(tmp_path):
     code = f"""
 import resource, pathlib, posteriori as po
 from posteriori.errors import ModelFileError
-import posteriori.store.forms.bayes
+import posteriori.bayes.naive
 held = int(open("/proc/self/statm").read().split()[0]) * {resource.getpagesize()}
 resource.setrlimit(resource.RLIMIT_AS, (held + (300 << 20),) * 2)
 po.load(r"{tmp_path}/whole.posteriori")

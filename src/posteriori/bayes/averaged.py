@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from numbers import Integral
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -21,6 +21,7 @@ from ..blas import one_thread
 from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
 from ..estimator import parameters
+from ..fields import Counted, need
 from ..kernels.pairs import padded, pair_tables, sum_of_products
 from ..smoothing.theta import Prior, Smoothing, log_share, share
 from ..statistics.counts import JointStatistic, subtract
@@ -64,6 +65,11 @@ class AveragedParents(SemiNaive, Unlabelled):
     subsumption: int | None = field(default=None, init=False)
 
     _parent_is, _else = "value", "naive Bayes"
+
+    def _check_joints(self, found: Statistics) -> None:
+        need(len(found.joints) == 1, "there must be joint counts, or rows, of all columns")
+        if not self._stored:
+            super()._check_joints(found)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows alone; a warning says when no value is frequent enough to be a super-parent."""
@@ -264,8 +270,15 @@ class RowStore(JointStatistic):
     The last column of `rows` is the class; S_j stands for a missing cell.
     """
 
-    rows: NDArray[np.uint32]
-    weight: Array
+    rows: Annotated[NDArray[np.uint32], "rows columns"]
+    weight: Annotated[Counted, "rows"]
+
+    def check_of(self, sizes: Sequence[int], n_classes: int, numeric: set[int]) -> None:
+        """Refuse rows that are not of columns of these sizes."""
+        need(self.rows.shape[1] == len(sizes) + 1, "stored rows must have all columns and the class")
+        most = np.array([*sizes, n_classes - 1])
+        need(not len(self.rows) or (self.rows.max(axis=0) <= most).all(), "a stored row has a value that is none")
+        need(n_classes or not len(self.rows), "stored rows without a class")
 
     @classmethod
     def of(cls, rows: Array, weight: Array) -> RowStore:
@@ -449,6 +462,11 @@ class A2DE(AveragedParents):
     """
 
     _parent_is, _else = "pair of values", "AODE"
+
+    def _check_joints(self, found: Statistics) -> None:
+        every = range(len(found.schema))
+        for at, n in enumerate((2, 3)):
+            found.check_joint(at, list(combinations(every, n)))
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
         refuse_triples([1] * frame.d, frame.n, len(schema.classes), self.max_memory)  # the least; before any work

@@ -6,7 +6,7 @@ Symbols: x row, y class; log_joint[r, y] = log P(y, x_r).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -16,6 +16,7 @@ from ..arrays import Array, Bools, Floats
 from ..budget import refuse_answer
 from ..errors import ImpossibleEvidence, answered, check_policy
 from ..estimator import Estimator, Explains
+from ..fields import DERIVED
 from ..kernels.naive import normalise, posterior
 from ..smoothing.theta import log_prior
 from ..table.frame import ScoresTables, count_rows
@@ -31,8 +32,8 @@ FAR = (
 class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     """A classifier by P(y|x) alone; a model gives `_posterior` and the rest follows."""
 
-    classes_: Array
-    class_count_: Any
+    classes_: Annotated[Array, "K"]
+    class_count_: Annotated[Any, DERIVED]
 
     @abstractmethod
     def _posterior(self, X: Any) -> tuple[Floats, int]:

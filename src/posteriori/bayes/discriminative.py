@@ -40,6 +40,7 @@ from ..estimator import (
     learning,
     parameters,
 )
+from ..fields import ABOVE_0, MAYBE, NOT_NEGATIVE, UNBOUNDED, Natural, OneOf, Within, need
 from ..kernels.naive import normalise, posterior
 from ..smoothing.theta import MOST_SMOOTHING, log_prior, log_theta
 from ..statistics.collect import collect_coded
@@ -59,6 +60,7 @@ from .tables import ReadsTables
 
 PENALTIES = (256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)  # that "auto" goes down
 PULLS = ("naive", "zero")
+SMALL = Within(-1e150, 1e150)  # of a weight: sums over all columns are numbers
 FOLDS = 5
 WORTH, PATIENCE = 1e-5, 2  # nats a row that a penalty must gain, and how many may fail before it ends
 ROUGH, STEPS = 1e-4, 30  # for choosing: nats a row, steps,
@@ -121,6 +123,27 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
     max_memory: MaxMemory = None
     n_jobs: NJobs = None
     statistics_: Statistics = field(init=False)
+    log_odds_: Annotated[Floats, "cells K", SMALL] = field(init=False)
+    coef_: Annotated[Floats, "numbers K", SMALL] = field(init=False)
+    intercept_: Annotated[Floats, "K", SMALL] = field(init=False)
+    mean_: Annotated[Floats, "numbers"] = field(init=False)
+    sd_: Annotated[Floats, "numbers", ABOVE_0] = field(init=False)
+    _where: Annotated[tuple[Natural, ...], "numbers"] = field(init=False)
+    pull_: Annotated[str, OneOf(PULLS)] = field(init=False)
+    penalty_: Annotated[float, NOT_NEGATIVE] = field(init=False)
+    n_iter_: Natural = field(init=False)
+    loss_curve_: Annotated[Floats, "turns", UNBOUNDED] = field(init=False)
+    column_weights_: Annotated[Floats, "d", MAYBE] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        found = self.statistics_
+        need(len(self.classes_) > 0, "a fitted model must have a class")
+        found.check_coded()
+        cells = sum(found.sizes) + len(found.schema)
+        need(len(self.log_odds_) == cells, "there must be a weight of every value, and of a gap in every column")
+        measured = tuple(j for j, cut in enumerate(found.cuts) if cut is not None)
+        need(self._where in ((), measured), "the columns that enter as numbers must be all that are")
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterable
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from numbers import Real
 from typing import Annotated, Any
 
@@ -25,6 +25,7 @@ from ..blas import one_thread
 from ..budget import memory_budget
 from ..errors import BadParameter, BadValue, SingularCovariance, UnknownValue
 from ..estimator import AT_LEAST_0, AT_LEAST_1, parameters
+from ..fields import Of, need
 from ..kernels.naive import (
     NARROWED,
     NEGATIVE,
@@ -280,6 +281,13 @@ class GaussianNB(DropIn):
     _: KW_ONLY
     priors: Annotated[Any, "array-like", None] = None
     var_smoothing: Annotated[float, AT_LEAST_0] = 1e-9
+    _dtype: Annotated[np.dtype[Any], Of(np.float64, np.float32)] = field(init=False)
+
+    def _check_table(self, table: Any, rows: Floats) -> int:
+        need(isinstance(table, Moments), "there must be moments")
+        whole = np.allclose(table.n, rows[:, None], rtol=1e-6, atol=1e-9 * rows.sum())
+        need(whole, "the statistic must be of the rows of every class")
+        return int(table.mean.shape[1])
 
     @property
     def _moments(self) -> Moments:
@@ -420,6 +428,12 @@ class CategoricalNB(DiscreteNB):
     _: KW_ONLY
     alpha: Smoothing = 1.0
     min_categories: Annotated[Any, None, "array-like", AT_LEAST_1] = None
+
+    def _check_table(self, table: Any, rows: Floats) -> int:
+        need(isinstance(table, Counts), "there must be counts")
+        whole = np.allclose(table.totals(), rows, rtol=1e-6, atol=1e-9 * rows.sum())
+        need(whole, "the statistic must be of the rows of every class")
+        return len(table.sizes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,6 +20,7 @@ from ..blas import one_thread
 from ..budget import refuse_over
 from ..errors import SingularCovariance
 from ..estimator import parameters
+from ..fields import need
 from ..statistics.comoments import CoMoments, comoments
 from ..table.points import checked_matrix
 from .classifier import FAR
@@ -97,6 +98,12 @@ class GaussianBayes(MatrixLearner):
     shrinkage: Annotated[float, Interval(Real, 0, 1, closed="both")] = 0.0
     priors: Annotated[Any, "array-like", None] = None
     ddof: Annotated[int, Interval(Integral, 0, 1, closed="both")] = 0
+
+    def _check_table(self, table: Any, rows: Floats) -> int:
+        need(isinstance(table, CoMoments), "there must be co-moments")
+        whole = np.allclose(table.n, rows, rtol=1e-6, atol=1e-9 * rows.sum())
+        need(whole, "the statistic must be of the rows of every class")
+        return int(table.mean.shape[1])
 
     @property
     def _moments(self) -> CoMoments:

@@ -17,13 +17,14 @@ import copy
 from abc import abstractmethod
 from collections.abc import Collection, Iterable
 from numbers import Real
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..errors import BadParameter, StatisticsError, TableError, UnknownColumn, did_you_mean, listed
 from ..estimator import learning
+from ..fields import DERIVED, need
 from ..kernels.naive import class_rows
 from ..statistics.counts import lightest
 from ..statistics.statistics import ByClass
@@ -40,9 +41,8 @@ KEEP = {"cuts", "histograms", "questions", "sample", "structure"}  # what rows d
 class Learner(PosteriorClassifier):
     """A classifier whose whole knowledge is one mergeable value."""
 
-    n_features_in_: int
     class_weight: Any = None
-    _pending: PendingRows | None = None
+    _pending: Annotated[PendingRows | None, DERIVED] = None
 
     @property
     def _fresh(self) -> bool:
@@ -246,6 +246,21 @@ class Learner(PosteriorClassifier):
 
 class MatrixLearner(Learner, BayesClassifier):
     """A learner from matrices of numbers, which scikit-learn's own checks let in; ready to predict when it has learned."""
+
+    statistics_: ByClass
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        found = self.statistics_
+        need(len(found.schema.classes) > 0, "a fitted model must have a class")
+        need(self.classes_.tolist() == list(found.schema.classes), "classes_ must be the classes of the schema")
+        d = self._check_table(found.table, found.rows.astype(np.float64))
+        need(d == self.n_features_in_ > 0, "n_features_in_ must be the number of columns")
+        need((self._least() is None) == (found.least is None), "least sizes are of categories alone")
+
+    @abstractmethod
+    def _check_table(self, table: Any, rows: Floats) -> int:
+        """How many columns a statistic has; refused where it is none of this model's, or not of these rows a class."""
 
     @abstractmethod
     def _border(self, X: Any, reset: bool) -> Any:

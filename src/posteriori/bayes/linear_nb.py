@@ -17,6 +17,7 @@ from ..arrays import Array, Floats
 from ..blas import one_thread
 from ..errors import BadValue
 from ..estimator import AT_LEAST_0, parameters
+from ..fields import need
 from ..kernels.naive import (
     NOT_FINITE,
     column_sums,
@@ -89,6 +90,10 @@ class LinearNB(DiscreteNB):
 
     feature_log_prob_: Any
 
+    def _check_table(self, table: Any, rows: Floats) -> int:
+        need(isinstance(table, Counts) and len(table.sizes) == 1, "there must be counts of one scope")
+        return len(table.table)
+
     def _check_learned(self) -> None:
         """α and the prior are looked at; logarithms of whole tables are for who predicts, not for every batch."""
         self._cached("sound", self._check_sound)
@@ -159,6 +164,11 @@ class BernoulliNB(LinearNB):
 
     _: KW_ONLY
     binarize: Annotated[float | None, None, AT_LEAST_0] = 0.0
+
+    def _check_table(self, table: Any, rows: Floats) -> int:
+        columns = super()._check_table(table, rows)
+        need((table.table <= rows * (1 + 1e-9)).all(), "the statistic must be of the rows of every class")
+        return columns
 
     @property
     def feature_log_prob_(self) -> Floats:

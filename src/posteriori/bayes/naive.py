@@ -15,6 +15,7 @@ from .. import views
 from ..arrays import Array, Floats
 from ..errors import ModelError
 from ..estimator import AT_LEAST_0, ClassWeight, NJobs, alike, parameters
+from ..fields import MAYBE, need
 from ..smoothing.theta import Prior, Smoothing, theta
 from ..statistics.collect import collect
 from ..statistics.cuts import Cuts
@@ -95,9 +96,22 @@ class NaiveBayes(Unlabelled):
     variance_floor: Annotated[float, AT_LEAST_0] = 0.01
     ddof: Annotated[int, Options(Integral, {0, 1})] = 0
     n_jobs: NJobs = None
-    _settled_by: Settled | None = field(default=None, init=False)
+    _settled_by: Annotated[Settled | None, MAYBE] = field(default=None, init=False)
 
     _turns = FactoredTurns
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        statistics, settled = self.statistics_, vars(self).get("_settled_by")
+        need(not statistics.joints, "naive Bayes counts no pairs")
+        sampled = "numbers" not in statistics.roles or statistics.sample is not None
+        need(sampled, "rows to choose a density by must be there")
+        if settled is not None:
+            named = set(settled.names) == set(self.schema_.names)
+            need(named, "the densities that EM settled on must be named by column")
+            known = {*DENSITIES, "cells", "words"}.issuperset(settled.names.values())
+            need(known, "the densities that EM settled on must be known")
+            need(len(settled.cuts) in (0, len(settled.names)), "EM must have cut all columns or none")
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
         roles = roles_of(self._densities(schema))

@@ -6,7 +6,7 @@ those before it, in the order of what they tell of the class.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, field, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -18,6 +18,7 @@ from ..arrays import Array, Bools, Floats
 from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
 from ..estimator import AUTO, RandomState, parameters
+from ..fields import UNBOUNDED, Natural, need
 from ..kernels.pairs import leave_one_out, padded
 from ..smoothing.theta import SMOOTHING, Prior, log_theta, share
 from ..statistics.cuts import CodedTable
@@ -141,6 +142,14 @@ class SPODE(OneStructure, Unlabelled):
     criterion: Annotated[str, StrOptions(set(CRITERIA))] = "log_loss"
     random_state: RandomState = None
     prior: Prior = "smoothed"
+    super_parent_: str | None = field(init=False)
+    _sums: Annotated[Floats | None, "candidates 3", UNBOUNDED] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        need(self.super_parent_ in (None, *self.schema_.names), "super_parent_ must be a column")
+        fits = self._sums is None or len(self._sums) == len(self.schema_) + 1
+        need(fits, "there must be three losses of every candidate")
 
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         if self._fresh:
@@ -307,6 +316,24 @@ class KDB(OneStructure, Unlabelled):
     folds: Annotated[int, Interval(Integral, 2, None, closed="left")] = 10
     backoff: Annotated[float | None, SMOOTHING, None] = 5.0
     prior: Prior = "smoothed"
+    structure_: Structure = field(init=False)
+    k_: Natural = field(init=False)
+    _order: Annotated[list[Natural], "d"] = field(init=False)
+    _used: frozenset[Natural] = field(init=False)
+    _losses: Annotated[Floats | None, "k columns 3", UNBOUNDED] = field(init=False)
+    class_information_: Annotated[Floats, "d"] = field(init=False)
+    information_: Annotated[Floats, "d d", UNBOUNDED] = field(init=False)
+
+    def _check_joints(self, found: Statistics) -> None:
+        every, parents = set(range(len(found.schema))), self.structure_.parents
+        need(len(parents) == len(every), "every column must have its parents")
+        need(every.issuperset(p for ps in parents for p in ps), "a parent must be a column")
+        _ = self.structure_.order  # refuses a circle
+        need(set(self._order) == every >= self._used, "the order must have every column once, and those that are used")
+        need(len(found.joints) == 1 and isinstance(found.joints[0], Joint), "there must be joint counts")
+        scopes = found.joints[0].every_scope
+        rungs = {(*ps[:k], i) for i, ps in enumerate(parents) for k in range(1, len(ps) + 1)}
+        need(set(scopes) == rungs and len(scopes) == len(rungs), "there must be counts of every family")
 
     @property
     def _pairs_counted(self) -> bool:

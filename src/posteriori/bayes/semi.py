@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .. import views
 from ..arrays import Array, Floats
 from ..errors import ModelError, UnknownColumn, did_you_mean, listed
 from ..estimator import AT_LEAST_1, ClassWeight, MaxMemory, NJobs, parameters
+from ..fields import MAYBE
 from ..smoothing.theta import Smoothing
 from ..statistics.collect import collect_coded
 from ..statistics.cuts import (
@@ -54,6 +56,16 @@ class SemiNaive(TableLearner):
     class_weight: ClassWeight = None
     max_memory: MaxMemory = None
     n_jobs: NJobs = None
+    _cuts_kept: Annotated[Cuts, MAYBE] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        self.statistics_.check_coded()
+        self._check_joints(self.statistics_)
+
+    def _check_joints(self, found: Statistics) -> None:
+        """Refuse other joint counts than the model's: those of all pairs."""
+        found.check_joint(0, list(combinations(range(len(found.schema)), 2)))
 
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         """The statistics of these rows with other joint counts than all pairs; what is learned but once is chosen here."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..arrays import Array, Floats
+from ..em import Ascent
 from ..errors import ModelError
 from ..estimator import of_any_table
+from ..fields import FRESH, MAYBE, UNBOUNDED, need
+from ..statistics.statistics import Statistics
 from ..table.encode import Seen
 from ..table.frame import Frame
 from ..table.rows import Rows, open_rows, read_rows, some_rows
@@ -25,8 +28,7 @@ class ReadsTables:
     kinds: Any
     class_weight: Any
     n_jobs: int | None
-    n_features_in_: int
-    _seen: Seen
+    _seen: Annotated[Seen, FRESH]  # what the last rows lacked
 
     @property
     @abstractmethod
@@ -71,6 +73,14 @@ class ReadsTables:
 
 class TableLearner(ReadsTables, Learner, BayesClassifier):
     """A learner from tables of any kind of columns."""
+
+    statistics_: Statistics
+    em_: Annotated[Ascent[Any], MAYBE]
+    unlabelled_weight_: Annotated[float, UNBOUNDED, MAYBE]
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        need(len(self.classes_) > 0, "a fitted model must have a class")
 
     @abstractmethod
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:

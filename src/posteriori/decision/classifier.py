@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from numbers import Real
 from typing import Annotated, Any, Self
 
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 from ..arrays import Array, Floats
 from ..errors import LossError, ModelError
 from ..estimator import Estimator, Explains, learning, parameters
+from ..fields import MAYBE, Natural, need
 from ..table.frame import Table, labelled
 from .decide import RiskCoverage, bayes_risk, decide, mean_loss, reject_price, risk, risk_coverage
 from .loss import Loss, as_loss, united
@@ -83,6 +84,18 @@ class RiskClassifier(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator): 
 
     # fit hands weights on and uses none itself; score does use them
     __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
+    n_features_in_: Annotated[Natural, "d", MAYBE] = field(init=False)
+    feature_names_in_: Annotated[Array, "d", MAYBE] = field(init=False)
+    estimator_: Annotated[Any, MAYBE] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if "estimator_" in vars(self):
+            inside = self.estimator_
+            need(isinstance(inside, Estimator), "estimator_ must be an estimator of posteriori")
+            fitted = hasattr(inside, "predict_proba") and hasattr(inside, "classes_")
+            need(fitted, "estimator_ must be a fitted classifier")
+            _ = self.actions_  # refuses a loss of other classes
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:

@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +50,7 @@ class Loss:
     reject   0.5   0.5
     """
 
-    matrix: Floats
+    matrix: Annotated[Floats, "actions classes"]
     classes: Array | None
     actions: Array | None
     reject: bool

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array, Floats, Ints
 from ..budget import refuse_answer
 from ..estimator import Estimator, Explains, RandomState, learning, parameters
+from ..fields import FRESH, MAYBE, UNBOUNDED, Natural, Within, need
 from ..table.encode import Seen
 from ..table.frame import Frame, ScoresTables, count_rows
 from ..table.prepare import VIEWS, Prepare, prepare
@@ -28,6 +29,14 @@ from .folds import Stratified
 
 BLOCK = 1 << 21  # coordinates of points that are asked about at a time
 LARGEST = 1e150  # of margins, and of what they are multiplied by: their products are numbers
+
+
+def _check_inside(model: Any, answers: str) -> None:
+    """Refuse a classifier that asks another one than a fitted one of ours, of the same classes."""
+    inside = model.estimator_
+    need(isinstance(inside, Estimator) and hasattr(inside, "classes_"), "estimator_ must be a fitted one of posteriori")
+    need(np.array_equal(inside.classes_, model.classes_), "estimator_ must have the same classes")
+    need(hasattr(inside, answers), f"estimator_ must have {answers}")
 
 
 @parameters
@@ -45,6 +54,18 @@ class Calibrated(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator):  # t
     estimator: Annotated[Any, HasMethods(["fit", "decision_function"])]
     _: KW_ONLY
     seed: RandomState = 0
+    estimator_: Any = field(init=False)
+    classes_: Annotated[Array, "K"] = field(init=False)
+    n_features_in_: Annotated[Natural, "d"] = field(init=False)
+    slopes_: Annotated[Floats, "K K", Within(-LARGEST, LARGEST)] = field(init=False)
+    intercepts_: Annotated[Floats, "K", UNBOUNDED] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        _check_inside(self, "decision_function")
+        possible = (self.intercepts_ < LARGEST).all() and np.isfinite(self.intercepts_).any()
+        need(possible, "a class must be possible")
+        need(self.estimator_.n_features_in_ == self.n_features_in_, "estimator_ must have the same columns")
 
     @learning
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -123,8 +144,19 @@ class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Esti
     _: KW_ONLY
     kinds: Any = None
     view: Annotated[str, StrOptions(set(VIEWS))] = "one-hot"
-    _seen: Seen = field(init=False)
+    _seen: Annotated[Seen, FRESH] = field(init=False)
+    estimator_: Any = field(init=False)
+    classes_: Annotated[Array, "K"] = field(init=False)
+    n_features_in_: Annotated[Natural, "d"] = field(init=False)
     prepare_: Prepare = field(init=False)
+    feature_names_in_: Annotated[Array, "d", MAYBE] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        _check_inside(self, "predict_proba")
+        need(len(self.prepare_.schema) > 0, "n_features_in_ must be the number of columns")
+        wide = self.estimator_.n_features_in_ == len(self.prepare_.owner)
+        need(wide, "estimator_ must take the points that are made")
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

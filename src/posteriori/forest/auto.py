@@ -19,6 +19,7 @@ from ..blas import one_thread
 from ..budget import human, memory_budget, refuse_over
 from ..errors import MemoryBudgetError
 from ..estimator import AT_LEAST_0, AT_LEAST_1, generator, parameters
+from ..fields import NOT_NEGATIVE, UNBOUNDED, OneOf, Within, need
 from ..kernels.trees import Boosting, Codes, MemberCounts, Members, Trees
 from ..statistics.cuts import Cuts
 from ..table.frame import Frame
@@ -26,6 +27,7 @@ from ..table.rows import Rows
 from ..table.schema import Schema
 from .boosted import Rounds, grow_rounds
 from .forest import (
+    MOST_NOISE,
     class_shares,
     expected_noise,
     fit_exponents,
@@ -62,10 +64,10 @@ class PoolPart:
     The loss is NaN where the part was not made, and the note says why.
     """
 
-    part: str
-    loss: float
+    part: Annotated[str, OneOf(PARTS)]
+    loss: Annotated[float, UNBOUNDED]
     exponent: float
-    seconds: float
+    seconds: Annotated[float, UNBOUNDED]
     note: str = ""
 
 
@@ -75,10 +77,10 @@ class Pool:
 
     coding: Coding
     schema: Schema
-    names: tuple[str, ...]
-    prior: Floats
-    exponents: Floats
-    noise: float
+    names: Annotated[tuple[Annotated[str, OneOf(PARTS)], ...], "parts"]
+    prior: Annotated[Floats, "K", NOT_NEGATIVE]
+    exponents: Annotated[Floats, "parts+1"]
+    noise: Annotated[float, Within(0, MOST_NOISE)]
     trees: Trees | None = None
     concentration: float = 1.0
     members: MemberCounts | Members | None = None  # tables alone in files of an older format
@@ -87,6 +89,28 @@ class Pool:
     linear: Linear | None = None
     landmarks: Landmarks | None = None
     curved: Linear | None = None
+
+    def check(self) -> None:
+        """Refuse parts that are not those named, or are of other columns, values, classes or points."""
+        coding, K = self.coding, len(self.prior)
+        coding.check_pool(self.schema, self.prior, self.exponents, self.trees, self.concentration)
+        parts = (self.trees, self.linear, self.rounds, self.members, self.curved)
+        there = {name for name, part in zip(PARTS, parts) if part is not None}
+        need(set(self.names) == there, "a pool must have the parts it names")
+        need(len(set(self.names)) == len(self.names) > 0, "a part must be named once")
+        if self.members is not None:
+            self.members.check_of(coding.sizes, K)
+        if self.rounds is not None:
+            self.rounds.check_of(coding, K)
+        linear, marks, curved = self.linear, self.landmarks, self.curved
+        need((self.points is None) == (linear is None and curved is None), "linear models must have points")
+        need((marks is None) == (curved is None), "a kernel must have its landmarks")
+        if self.points is not None:
+            self.points.check_of(coding.sizes, coding.named)
+            need(linear is None or linear.B.shape == (self.points.size, K), "weights of other points")
+        if self.points is not None and marks is not None and curved is not None:
+            need(marks.at.shape[1] == self.points.size, "landmarks of other points")
+            need(curved.B.shape == (len(marks.at), K), "weights of other landmarks")
 
     @property
     def cuts(self) -> Cuts:
@@ -447,6 +471,12 @@ class AutoBayes(GrownClassifier):
     time_limit: Annotated[float | None, AT_LEAST_0, None] = None
     grown_: Pool = field(init=False)
     parts_: tuple[PoolPart, ...] = field(init=False)
+    oob_decision_function_: Annotated[Floats, "rows K", UNBOUNDED] = field(init=False)
+    oob_score_: Annotated[float, UNBOUNDED] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        need(sorted(row.part for row in self.parts_) == sorted(PARTS), "there must be a row of every part")
 
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Pool, Floats]:
         growing = Growing(

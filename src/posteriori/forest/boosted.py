@@ -12,12 +12,14 @@ from numbers import Integral, Real
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..decision.folds import stratified
 from ..estimator import AUTO, generator, parameters
+from ..fields import MOST_SUMMED, NOT_NEGATIVE, SUMMABLE, UNBOUNDED, Natural, is_small, need
 from ..kernels.trees import Boosting, Codes, Trees, boost, boosted_posterior
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
@@ -39,10 +41,26 @@ class Rounds:
     """
 
     trees: Trees
-    start: Array
-    n_classes: int
-    gains: Floats
-    losses: Floats
+    start: Annotated[NDArray[np.float32], f"{FOLDS} scores", SUMMABLE]
+    n_classes: Natural
+    gains: Annotated[Floats, "d", NOT_NEGATIVE]
+    losses: Annotated[Floats, "turns", NOT_NEGATIVE]
+
+    def check(self) -> None:
+        """Refuse trees that do not answer for every fold and class."""
+        need(self.n_classes > 0, "there must be a class")
+        V = self.n_classes if self.n_classes > 2 else 1
+        need(self.start.shape[1] == self.trees.counts.shape[1] == V, "trees of other classes")
+        need(self.trees.counts.dtype == np.float32, "what a tree says must be narrow")
+        need(is_small(MOST_SUMMED, self.trees.counts), "what trees say must have sums that are numbers")
+        need(len(self.trees) % FOLDS == 0, "there must be as many trees in each fold")
+        need(len(self.losses) > 0, "there must be a loss")
+
+    def check_of(self, coding: Coding, n_classes: int) -> None:
+        """Refuse rounds of other columns or classes."""
+        need(self.n_classes == n_classes, "trees of other classes")
+        need(len(self.gains) == len(coding.sizes), "there must be a gain of each column")
+        self.trees.check_of(coding.sizes, coding.named)
 
     @property
     def n_rounds(self) -> int:
@@ -137,8 +155,13 @@ class Summed:
     coding: Coding
     schema: Schema
     rounds: Rounds
-    prior: Floats
-    exponents: Floats
+    prior: Annotated[Floats, "K", NOT_NEGATIVE]
+    exponents: Annotated[Floats, "2"]
+
+    def check(self) -> None:
+        """Refuse trees of other columns or classes."""
+        self.coding.check_pool(self.schema, self.prior, self.exponents, None, 0.0)
+        self.rounds.check_of(self.coding, len(self.prior))
 
     @property
     def cuts(self) -> Cuts:
@@ -205,6 +228,8 @@ class BoostedBayes(GrownClassifier):
     learning_rate: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.1
     max_depth: Annotated[int | str, AUTO, Interval(Integral, 1, MOST_DEPTH, closed="both")] = "auto"
     grown_: Summed = field(init=False)
+    oob_decision_function_: Annotated[Floats, "rows K"] = field(init=False)
+    oob_score_: Annotated[float, UNBOUNDED] = field(init=False)
 
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Summed, Floats]:
         y, weights, K, most = rows.codes, rows.weights, len(rows.schema.classes), int(self.max_rounds)

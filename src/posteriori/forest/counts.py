@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import StatisticsError
+from ..fields import ABOVE_0, need
 from ..kernels.trees import Codes, Trees
 from ..statistics.counts import Mergeable, places_in, reindexed, subtract
 from ..statistics.cuts import Cuts
@@ -32,9 +33,18 @@ class TreeCounts(Mergeable):
 
     coding: Coding
     schema: Schema
-    tree: Trees  # its counts are `table`
+    tree: Annotated[Trees, "1"]  # its counts are `table`
     decayed: bool = False
-    lightest: float = 1.0  # the least that a row weighs
+    lightest: Annotated[float, ABOVE_0] = 1.0  # the least that a row weighs
+
+    def check(self) -> None:
+        """Refuse a tree of other columns and classes, or counts that are none."""
+        need(self.schema.columns == self.coding.schema.columns, "the columns of a tree must be those of its coding")
+        fits = self.table.dtype == np.float64 and self.table.shape[1] == len(self.schema.classes)
+        need(fits and (self.table >= 0).all(), "there must be the counts of the classes of the schema")
+        with np.errstate(over="ignore"):
+            need(np.isfinite(self.table.sum(axis=1)).all(), "the counts of a node must have a sum")
+        self.tree.check_of(self.coding.sizes, self.coding.named)
 
     @property
     def cuts(self) -> Cuts:

@@ -19,6 +19,7 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..budget import memory_budget, refuse_over
 from ..estimator import AT_LEAST_1, generator, parameters
+from ..fields import NOT_NEGATIVE, UNBOUNDED, need
 from ..kernels.trees import Codes, MemberCounts, Members, Trees, draw_bags, grow_members, grow_trees
 from ..statistics.cuts import Cuts
 from ..table.encode import team_map
@@ -374,8 +375,15 @@ class Grown:
     members: MemberCounts | Members | None  # None where their exponent is 0; tables alone in files of an older format
     trees: Trees
     concentration: float
-    prior: Floats
-    exponents: Floats
+    prior: Annotated[Floats, "K", NOT_NEGATIVE]
+    exponents: Annotated[Floats, "3"]
+
+    def check(self) -> None:
+        """Refuse members and trees of other columns, values or classes."""
+        self.coding.check_pool(self.schema, self.prior, self.exponents, self.trees, self.concentration)
+        if self.members is not None:
+            self.members.check_of(self.coding.sizes, len(self.prior))
+        need(self.members is not None or not self.exponents[0] > 0, "members that count for something must be there")
 
     @property
     def cuts(self) -> Cuts:
@@ -433,6 +441,8 @@ class BayesForest(GrownClassifier):
     _: KW_ONLY
     n_members: Annotated[int, AT_LEAST_1] = 30
     grown_: Grown = field(init=False)
+    oob_decision_function_: Annotated[Floats, "rows K", UNBOUNDED] = field(init=False)
+    oob_score_: Annotated[float, UNBOUNDED] = field(init=False)
 
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Grown, Floats]:
         y, weights, K, jobs = rows.codes, rows.weights, len(rows.schema.classes), self.n_jobs

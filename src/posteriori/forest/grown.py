@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -30,9 +30,10 @@ from ..estimator import (
     learning,
     parameters,
 )
-from ..kernels.trees import MOST_VALUES, Codes
+from ..fields import need
+from ..kernels.trees import MOST_VALUES, Codes, Trees
 from ..statistics.collect import with_values_of_codes
-from ..statistics.cuts import CodedTable, Cuts, bin_names, code_known, cut_greedily, translated, with_bins
+from ..statistics.cuts import CodedTable, Cuts, bin_names, check_cuts, code_known, cut_greedily, translated, with_bins
 from ..table.encode import Seen, dense
 from ..table.frame import Frame
 from ..table.rows import Rows, read_rows
@@ -40,14 +41,36 @@ from ..table.schema import Schema
 
 BINS = 128  # of a column of numbers
 
+MOST_EXPONENT = 4  # of what is pooled
+
 
 @dataclass(frozen=True, eq=False)
 class Coding:
     """The values of every column (`schema`), where numbers are cut, and whose missing cells are a value (`blank`)."""
 
-    schema: Schema
-    cuts: Cuts
-    blank: tuple[bool, ...]
+    schema: Annotated[Schema, "d"]
+    cuts: Annotated[Cuts, "d"]
+    blank: Annotated[tuple[bool, ...], "d"]
+
+    def check(self) -> None:
+        """Refuse cuts and values that no tree can ask for."""
+        need(len(self.schema) > 0, "there must be a column")
+        check_cuts(self.schema, self.cuts)
+        for column in self.schema.columns:
+            fits = column.kind != "text" and len(column.values) < MOST_VALUES
+            need(fits, f"column {column.name!r:.50}: more values than a tree can ask for")
+
+    def check_pool(self, schema: Schema, prior: Floats, exponents: Floats, trees: Trees | None, c: float) -> None:
+        """Refuse what is pooled where it is of other columns or classes."""
+        K = len(schema.classes)
+        need(schema.columns == self.schema.columns, "the columns must be those of the coding")
+        need(prior.shape == (K,) and abs(prior.sum() - 1) < 1e-9, "a prior must sum to one")
+        need((np.abs(exponents) <= MOST_EXPONENT).all(), f"an exponent is no larger than {MOST_EXPONENT}")
+        if trees is not None:
+            need(trees.counts.dtype == np.float32 and trees.counts.shape[1] == K, "trees of other classes")
+            need(len(trees) > 0, "there must be a tree")
+            need((trees.counts >= 0).all() and c >= 0, "counts must not be negative")
+            trees.check_of(self.sizes, self.named)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -131,9 +154,9 @@ class GrownClassifier(ReadsTables, PosteriorClassifier):
     class_weight: ClassWeight = None
     max_memory: MaxMemory = None
     n_jobs: NJobs = None
-    grown_: Any = field(init=False)  # with coding, schema and prior
     oob_decision_function_: Floats = field(init=False)
     oob_score_: float = field(init=False)
+    grown_: Any = field(init=False)  # with coding, schema and prior
 
     @abstractmethod
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Any, Floats]:

@@ -16,9 +16,10 @@ posteriors, normalised, which is the softmax of the mean of the five B and b: on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from scipy.linalg import eigh
@@ -26,6 +27,7 @@ from scipy.linalg import eigh
 from ..arrays import Array, Floats, Ints
 from ..blas import one_thread
 from ..decision.folds import stratified
+from ..fields import MOST_SUMMED, NOT_NEGATIVE, SUMMABLE, Of, Within, need
 from ..kernels.margin import ridge_folds
 from ..kernels.naive import normalise
 from ..kernels.trees import Codes
@@ -57,10 +59,20 @@ class Points:
     code has, −1 for none.
     """
 
-    mean: Floats
-    sd: Floats
-    places: tuple[Ints, ...]
-    centre: Floats
+    mean: Annotated[Floats, "d"]
+    sd: Annotated[Floats, "d", NOT_NEGATIVE]
+    places: Annotated[tuple[Annotated[Ints, "codes", Within(-1)], ...], "d"]
+    centre: Annotated[Floats, "coordinates", Within(-1, 1)]  # means of shares
+
+    def check(self) -> None:
+        """Refuse coordinates that no column has."""
+        need(all(p.max(initial=-1) < len(p) for p in self.places), "a coordinate of the column")
+        need(self.sizes.sum() == len(self.centre), "a mean of every coordinate")
+
+    def check_of(self, sizes: Sequence[int], named: Sequence[bool]) -> None:
+        """Refuse points of other columns or values."""
+        need([len(p) for p in self.places] == [s + 1 for s in sizes], "points of other columns or values")
+        need(not ((self.sd > 0) & np.array(named)).any(), "a deviation of names")
 
     @cached_property
     def sizes(self) -> Ints:
@@ -155,8 +167,12 @@ class Landmarks:
     (True, True)
     """
 
-    at: Array  # [landmark, coordinate], as float32: a file is half as long, and a landmark may lie anywhere near
-    v: float
+    at: Annotated[Array, "landmarks coordinates", Of(np.float32), SUMMABLE]  # half as long; it may lie anywhere near
+    v: Annotated[float, Within(1 / MOST_SUMMED, MOST_SUMMED)]
+
+    def check(self) -> None:
+        """Refuse a kernel without landmarks."""
+        need(len(self.at) > 0, "there must be a landmark")
 
     @classmethod
     def draw(cls, points: Floats, v: float) -> Landmarks:
@@ -187,9 +203,13 @@ class Landmarks:
 class Linear:
     """ln P(y|z) = b[y] + B[y]ᵀz, normalised: B is [coordinate, class]; and the λ that was taken."""
 
-    B: Floats
-    b: Floats
+    B: Annotated[Floats, "coordinates K", SUMMABLE]
+    b: Annotated[Floats, "K", SUMMABLE]
     penalty: float
+
+    def check(self) -> None:
+        """Refuse a model of no class."""
+        need(len(self.b) > 0, "there must be a class")
 
     def posterior(self, Z: Floats) -> Floats:
         """P(y|z) of each row."""

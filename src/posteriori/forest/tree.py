@@ -16,9 +16,10 @@ from ..bayes.learning import Learner
 from ..bayes.tables import ReadsTables
 from ..budget import refuse_over
 from ..estimator import AT_LEAST_1, AUTO, ClassWeight, MaxMemory, NJobs, parameters
+from ..fields import UNBOUNDED, Within, need
 from ..kernels import n_threads
 from ..kernels.trees import Codes, Trees, grow_trees
-from ..smoothing.theta import SMOOTHING, backoff
+from ..smoothing.theta import MOST_SMOOTHING, SMOOTHING, backoff
 from ..statistics.counts import lightest
 from ..statistics.cuts import CodedTable
 from ..table.encode import Seen, team_map
@@ -90,8 +91,13 @@ class BayesTree(ReadsTables, Learner):
     class_weight: ClassWeight = None
     max_memory: MaxMemory = None
     n_jobs: NJobs = None
-    backoff_: float = field(init=False)
-    ccp_alpha_: float = field(init=False)
+    statistics_: TreeCounts = field(init=False)
+    backoff_: Annotated[float, Within(0, MOST_SMOOTHING)] = field(init=False)
+    ccp_alpha_: Annotated[float, UNBOUNDED] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        need((self.statistics_.rows > 0).any(), "a fitted tree must have rows")
 
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[TreeCounts, Array]:
         known: TreeCounts | None = self.statistics_ if "statistics_" in vars(self) else None

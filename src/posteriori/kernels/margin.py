@@ -6,11 +6,12 @@ Twins in `reference.margin` say what each computes; symbols as there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
+from ..fields import NOT_NEGATIVE, OneOf, Within
 from . import n_threads, native
 
 WORTH_A_THREAD = 20_000_000  # elementary steps, some milliseconds: less is done before another thread has begun
@@ -22,10 +23,10 @@ KINDS = ("dot", "polynomial", "sigmoid", "rbf", "distance", "manhattan")
 class KernelSpec(NamedTuple):
     """A kernel by its kind and numbers; `reference.margin.kernel_rows` states the formula of each kind."""
 
-    kind: str
-    scale: float = 1.0
+    kind: Annotated[str, OneOf(KINDS)]
+    scale: Annotated[float, NOT_NEGATIVE] = 1.0
     shift: float = 0.0
-    degree: int = 1
+    degree: Annotated[int, Within(0, (1 << 31) - 1)] = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array, Floats, Ints
 from ..budget import human, memory_budget
 from ..errors import MemoryBudgetError
+from ..fields import NOT_NEGATIVE, SUMMABLE, Natural, Of, Within, need, rises
 from . import n_threads, native
 
 CRITERIA = ("entropy", "ratio", "gini")
@@ -61,13 +63,37 @@ class Trees:
     not seen goes nowhere. `counts` has the weight of every node by class.
     """
 
-    starts: Ints
-    bit_starts: Ints
-    column: Array
-    cut: Array
-    child: Array
-    counts: Floats
-    bits: Array
+    starts: Annotated[Ints, "trees+1", NOT_NEGATIVE]
+    bit_starts: Annotated[Ints, "trees+1", NOT_NEGATIVE]
+    column: Annotated[NDArray[np.int32], "nodes", Within(-1)]
+    cut: Annotated[NDArray[np.int32], "nodes", NOT_NEGATIVE]
+    child: Annotated[NDArray[np.int32], "nodes", NOT_NEGATIVE]
+    counts: Annotated[Floats, "nodes K", Of(np.float32, np.float64)]
+    bits: Annotated[NDArray[np.uint64], "words"]
+
+    def check(self) -> None:
+        """Refuse trees that are none: kernels follow them down without looking."""
+        need(self.starts[0] == 0 and self.starts[-1] == len(self.column) and rises(self.starts), "trees of no node")
+        ends = self.bit_starts
+        lie = ends[0] == 0 and ends[-1] == len(self.bits) and (ends[1:] >= ends[:-1]).all()
+        need(lie and self.counts.shape[1] > 0, "the values of trees must lie end to end")
+        size = np.diff(self.starts)
+        first = np.repeat(self.starts[:-1], size)
+        at, asks = np.arange(len(self.column)) - first, self.column >= 0
+        down = (self.child > at) & (self.child < np.repeat(size, size) - 1)  # child + 1 may not fit into its type
+        need(down[asks].all(), "a node's children must come after it")
+        born = np.bincount((self.child + first)[asks], minlength=len(self.column))
+        need(born.max(initial=0) <= 1, "a node must have one parent")
+
+    def check_of(self, sizes: Sequence[int], named: Sequence[bool]) -> None:
+        """Refuse questions of other columns or values than these."""
+        asks = self.column >= 0
+        need((self.column < len(sizes)).all(), "a question must be of a column")
+        column = np.where(asks, self.column, 0)
+        room = np.repeat(np.diff(self.bit_starts), np.diff(self.starts))
+        ends = self.cut.astype(np.int64) + 2 * -(-np.array(sizes)[column] // 64)
+        inside = np.where(np.array(named)[column], ends <= room, self.cut < np.array(sizes)[column])
+        need(inside[asks].all(), "a question must be of values of its column")
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -259,12 +285,37 @@ class Members:
     Member m's tables of column j begin at starts[m, j]: ln θ[x, y], then [parent, x, y], then [parent, parent, x, y].
     """
 
-    values: Array
-    sizes: Array
-    parents: Array
-    starts: Ints
-    tables: Array
-    prior: Array
+    values: Annotated[NDArray[np.uint16], "members cells"]
+    sizes: Annotated[NDArray[np.int32], "members d", Within(1, MOST_VALUES + 1)]
+    parents: Annotated[NDArray[np.int32], "members d 2", Within(-1)]
+    starts: Annotated[Ints, "members d+1", NOT_NEGATIVE]
+    tables: Annotated[NDArray[np.float32], "numbers", SUMMABLE]
+    prior: Annotated[NDArray[np.float32], "members K", SUMMABLE]
+
+    def check(self) -> None:
+        """Refuse tables that are not those of the parents: kernels look them up without looking where."""
+        need(self.sizes.size and self.prior.size, "there must be members of some columns and classes")
+        need((self.parents < self.sizes.shape[1]).all(), "a parent must be a column")
+        one, two = (self.parents[..., k] for k in (0, 1))
+        need(not ((two >= 0) & (one < 0)).any(), "the first parent must come first")
+        sizes = self.sizes.astype(np.float64)
+        wide = [np.where(p >= 0, np.take_along_axis(sizes, np.maximum(p, 0), axis=1), 0) for p in (one, two)]
+        room = sizes * self.prior.shape[1] * (1 + wide[0] * (1 + wide[1]))
+        need(np.array_equal(np.diff(self.starts, axis=1), room), "a column must have the tables of its parents")
+        ends = np.concatenate([[0], self.starts[:, -1]])
+        lie = np.array_equal(self.starts[:, 0], ends[:-1]) and ends[-1] == len(self.tables)
+        need(lie, "tables must lie end to end")
+
+    def check_of(self, sizes: Sequence[int], n_classes: int) -> None:
+        """Refuse members of other columns, values or classes."""
+        cells = np.cumsum([0, *sizes])
+        need(self.prior.shape[1] == n_classes, "members of other classes")
+        need(
+            self.sizes.shape[1] == len(sizes) and self.values.shape[1] == cells[-1],
+            "members of other columns or values",
+        )
+        most = np.repeat(self.sizes, np.diff(cells), axis=1)
+        need((self.values < most).all(), "a member has no such value")
 
     def __len__(self) -> int:
         return len(self.values)
@@ -292,15 +343,25 @@ class MemberCounts:
     Those of member m end at `cut_ends[m + 1]` and `cell_ends[m + 1]`. `prior[m]` is ln P(y).
     """
 
-    codes: Ints
-    sizes: Array
-    cuts: Array
-    parents: Array
-    cells: Array
-    cut_ends: Ints
-    cell_ends: Ints
-    prior: Array
-    drawn: int
+    codes: Annotated[Ints, "d", Within(1, MOST_VALUES)]
+    sizes: Annotated[NDArray[np.int32], "members d", Within(1)]
+    cuts: Annotated[NDArray[np.uint16], "cuts"]
+    parents: Annotated[NDArray[np.int32], "members d 2", NOT_NEGATIVE]
+    cells: Annotated[NDArray[np.uint8], "bytes"]
+    cut_ends: Annotated[Ints, "members+1", NOT_NEGATIVE]
+    cell_ends: Annotated[Ints, "members+1", NOT_NEGATIVE]
+    prior: Annotated[NDArray[np.float32], "members K", SUMMABLE]
+    drawn: Natural
+
+    def check(self) -> None:
+        """Refuse counts that are none; the kernel reads all of them, and says what does not fit."""
+        need(self.sizes.size and self.prior.size, "there must be members of some columns and classes")
+        _ = self.room
+
+    def check_of(self, sizes: Sequence[int], n_classes: int) -> None:
+        """Refuse members of other columns, values or classes."""
+        need(self.prior.shape[1] == n_classes, "members of other classes")
+        need(self.codes.tolist() == list(sizes), "members of other columns or values")
 
     def __len__(self) -> int:
         return len(self.sizes)

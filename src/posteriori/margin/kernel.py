@@ -21,13 +21,14 @@ import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
+from ..fields import DERIVED, OneOf, need
 from ..kernels.margin import (
     KernelSpec,
     Packed,
@@ -454,13 +455,32 @@ def spec_of(model: Any, name: str, X: Any, weight: Floats | None = None) -> Kern
 class Kernel:
     """A kernel function made ready for one training set: its numbers, the point rows are measured from, its precision."""
 
-    name: str
+    name: Annotated[str, OneOf(NAMES)]
     spec: KernelSpec | None = None
-    function: KernelFunction | None = None
-    centre: Floats | None = None
+    function: Annotated[KernelFunction | None, DERIVED] = None
+    centre: Annotated[Floats | None, "d"] = None
     single: bool = False  # in sums of any use
     coarse: bool = False  # in a solver that corrects itself
     sparse: bool = False  # whether the training rows are
+
+    def check(self) -> None:
+        """Refuse a kernel without its numbers."""
+        need(self.precomputed == (self.spec is None), "a kernel must have its numbers")
+        need(self.centre is None or not (self.precomputed or self.sparse), "rows of this kernel have no centre")
+
+    def check_vectors(self, tables: Sequence[Any], d: int) -> None:
+        """Refuse support vectors that the kernel cannot be asked about."""
+        need(self.centre is None or len(self.centre) == d, "the centre must have a place in every column")
+        for held in tables:
+            if self.precomputed:
+                there = isinstance(held, np.ndarray) and held.ndim == 1 and held.dtype == np.int64
+                need(there and (not len(held) or (held.min() >= 0 and held.max() < d)), "a column that is not there")
+                continue
+            fits = held.ndim == 2 and held.shape[1] == d and held.dtype.char in "df"
+            need(fits, "support vectors have other columns")
+            need(sparse.issparse(held) == self.sparse, "sparse support vectors have a sparse kernel")
+            cells = held.data if sparse.issparse(held) else held
+            need(np.isfinite(cells).all(), "the cells of support vectors must be finite")
 
     @property
     def precomputed(self) -> bool:

@@ -20,7 +20,7 @@ leave are taken; with many, conjugate gradients need only its products.
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Real
 from threading import Event
@@ -36,9 +36,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Array, Bools, Floats, Ints
 from ..errors import ModelError
 from ..estimator import ABOVE_0, AT_LEAST_1, ClassWeight, Estimator, NJobs, RandomState, learning, parameters
+from ..fields import Natural, need
 from ..kernels import n_threads
 from ..kernels.margin import (
     Descent,
@@ -340,6 +341,16 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
     max_iter: Annotated[int, AT_LEAST_1] = 1000
     random_state: RandomState = None
     n_jobs: NJobs = None
+    classes_: Annotated[Array, "K"] = field(init=False)
+    coef_: Annotated[Floats, "planes d"] = field(init=False)
+    intercept_: Annotated[Floats, "planes"] = field(init=False)
+    n_iter_: Natural = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        K = len(self.classes_)
+        need(K >= 2, "a plane lies between two classes")
+        need(len(self.coef_) == (1 if K == 2 else K), "a plane of every class")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

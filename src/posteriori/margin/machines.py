@@ -24,9 +24,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Bools, Codes, Floats, Ints
 from ..errors import ModelError, TableError, listed
 from ..estimator import ABOVE_0, AT_LEAST_0, Estimator, NJobs, parameters
+from ..fields import NOT_NEGATIVE, Natural, Within, need
 from ..kernels import n_threads
 from ..kernels.margin import Machines, merge_rows, pair_votes
 from ..table.frame import labelled
@@ -134,11 +135,20 @@ T = TypeVar("T")
 ONE_MATRIX = 1500  # rows and variables up to which machines share the matrix of all
 
 
+SMALL = Within(-1e150, 1e150)  # of an intercept: what several machines say is added up
+
+
 class Part(NamedTuple):
     """Support vectors (of a precomputed kernel: their columns) and the coefficients of every machine on them."""
 
     vectors: Any
-    coef: Floats
+    coef: Annotated[Floats, "machines n"]
+
+    def check(self) -> None:
+        """Refuse vectors without coefficients."""
+        table = isinstance(self.vectors, np.ndarray) or sparse.issparse(self.vectors)
+        fits = table and self.vectors.shape[0] == self.coef.shape[1]
+        need(fits, "every support vector must have its coefficients")
 
 
 @parameters
@@ -160,6 +170,27 @@ class KernelMachine(Estimator):
     n_jobs: NJobs = None
     _kernel: Kernel = field(init=False)
     _parts: list[Part] = field(init=False)
+    support_: Annotated[Codes, "n", NOT_NEGATIVE] = field(init=False)
+    n_support_: Annotated[Codes, "groups"] = field(init=False)
+    support_vectors_: Any = field(init=False)
+    dual_coef_: Annotated[Floats, "rows n"] = field(init=False)
+    intercept_: Annotated[Floats, "intercepts"] = field(init=False)
+    fit_status_: Natural = field(init=False)
+    shape_fit_: tuple[Natural, Natural] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        d, kernel, vectors = self.n_features_in_, self._kernel, self.support_vectors_
+        need(d > 0, "a machine must have a column")
+        kernel.check_vectors([part.vectors for part in self._parts], d)
+        need(self.shape_fit_[1] == d, "shape_fit_ must be rows and columns")
+        need(self.support_.max(initial=-1) < self.shape_fit_[0], "a support vector must be a row")
+        need(len(self.support_) == self.n_support_.sum(dtype=float), "a coefficient of every support vector")
+        need(type(vectors) is np.ndarray or sparse.issparse(vectors), "support_vectors_ must be a table")
+        shape = (0, 0) if kernel.precomputed else (len(self.support_), d)
+        need(vectors.shape == shape, "support_vectors_ must have every column")
+        fits = sparse.issparse(vectors) == kernel.sparse and vectors.dtype.kind in "fiub"
+        need(fits, "support vectors must be numbers")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -428,11 +459,16 @@ def _pairs(n_classes: int) -> Ints:
 class Expansion:
     """The machines over one list of support vectors, sorted by class: coef (machines or K−1, support)."""
 
-    support: Ints
-    n_support: Ints
-    coef: Floats
-    intercept: Floats
+    support: Annotated[Ints, "n", NOT_NEGATIVE]
+    n_support: Annotated[Ints, "K", NOT_NEGATIVE]
+    coef: Annotated[Floats, "machines n"]
+    intercept: Annotated[Floats, "intercepts", SMALL]
     paired: bool
+
+    def check(self) -> None:
+        """Refuse support vectors that are not those of the classes."""
+        same = len(self.support) == self.n_support.sum(dtype=float)
+        need(same, "every support vector must have its coefficients")
 
     def parts(self, vectors: Any) -> list[Part]:
         """The vectors of all machines at once or, in pairs, of each class."""

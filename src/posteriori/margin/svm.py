@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..arrays import Array, Floats, Ints
 from ..budget import refuse_answer, refuse_over
 from ..errors import BadValue, ModelError, NotSeparable, TableError
 from ..estimator import AT_LEAST_0, ClassWeight, Explains, RandomState, learning, parameters
+from ..fields import MAYBE, UNBOUNDED, Natural, need
 from ..kernels.margin import Machines
 from ..table.frame import ScoresTables, count_rows, labelled
 from ..table.labels import encode_labels, flat_labels
@@ -97,6 +98,32 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
     class_weight: ClassWeight = None
     probability: bool = False
     random_state: RandomState = None
+    classes_: Annotated[Array, "K"] = field(init=False)
+    class_weight_: Annotated[Floats, "K"] = field(init=False)
+    _expansion: Expansion = field(init=False)
+    n_iter_: Annotated[Ints, "machines"] = field(init=False)
+    gap_: Annotated[Floats, "machines", UNBOUNDED] = field(init=False)
+    w_norm_: Annotated[Floats, "machines", UNBOUNDED] = field(init=False)
+    dual_value_: Annotated[Floats, "machines", UNBOUNDED, MAYBE] = field(init=False)
+    primal_value_: Annotated[Floats, "machines", UNBOUNDED, MAYBE] = field(init=False)
+    kernel_: str = field(init=False)
+    _platt: Annotated[list[tuple[float, float]] | None, "machines"] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        found, K = self._expansion, len(self.classes_)
+        need(K >= 2 and len(found.n_support) == K, "a machine must have two classes")
+        need(not found.paired or K > 2, "two classes have one machine")
+        machines = K * (K - 1) // 2 if found.paired else 1 if K == 2 else K
+        need(
+            len(found.intercept) == len(self.intercept_) == len(self.n_iter_) == machines,
+            "an intercept of every machine",
+        )
+        need(len(found.coef) == (K - 1 if found.paired else machines), "coefficients of every machine")
+        sizes = found.n_support.tolist() if found.paired else [len(found.support)]
+        need([p.coef.shape for p in self._parts] == [(len(found.coef), n) for n in sizes], "the vectors of every class")
+        need(self.kernel_ == self._kernel.name, "kernel_ must be the kernel's name")
+        need(len(self.dual_coef_) == len(found.coef) and len(self.n_support_) == K, "dual_coef_ of every machine")
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
@@ -320,6 +347,14 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
 
     _: KW_ONLY
     epsilon: Annotated[float, AT_LEAST_0] = 0.1
+    _b: float = field(init=False)
+    n_iter_: Annotated[Natural, MAYBE] = field(init=False)
+    gap_: Annotated[float, UNBOUNDED, MAYBE] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        need([len(part.coef) for part in self._parts] == [1], "a regression has one machine")
+        need(len(self.dual_coef_) == len(self.n_support_) == len(self.intercept_) == 1, "a regression has one machine")
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:

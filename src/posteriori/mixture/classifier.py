@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Annotated, Any
 
@@ -29,6 +29,7 @@ from ..bayes.drop_ins import told_priors
 from ..bayes.numeric import ROUNDING
 from ..errors import BadParameter, BadValue, PosterioriError, UnknownValue, did_you_mean, listed
 from ..estimator import AT_LEAST_0, AT_LEAST_1, AUTO, NJobs, RandomState, learning, parameters
+from ..fields import NOT_NEGATIVE, Natural, need
 from ..kernels.naive import normalise
 from ..table.frame import labelled
 from ..table.labels import encode_labels
@@ -130,6 +131,20 @@ class MixtureBayes(BayesClassifier):
     random_state: RandomState = None
     max_components: Annotated[int, AT_LEAST_1] = 10
     n_jobs: NJobs = None
+    class_count_: Annotated[Floats, "K", NOT_NEGATIVE] = field(init=False)
+    mixtures_: Annotated[list[GaussianMixture | None], "K"] = field(init=False)
+    background_: GaussianMixture | None = field(init=False)
+    n_iter_: Natural = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        with np.errstate(over="ignore"):
+            need(0 < self.class_count_.sum() < np.inf, "the classes must have rows, and a number of them")
+        known = [m for m in (*self.mixtures_, self.background_) if m is not None]
+        need(known and all("weights_" in vars(m) for m in known), "the mixtures must be fitted")
+        need(all(m.n_features_in_ == self.n_features_in_ for m in known), "the mixtures must be of the same columns")
+        there = all(m is not None or not n for m, n in zip(self.mixtures_, self.class_count_))
+        need(there, "a class without mixture")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +34,7 @@ from ..estimator import (
     learning,
     parameters,
 )
+from ..fields import MAYBE, NOT_NEGATIVE, UNBOUNDED, AnyFloats, Natural, OneOf, need
 from ..kernels.naive import normalise
 from ..table.points import Border, read_points
 from ..table.weights import check_weights
@@ -66,11 +67,15 @@ class Density(DensityMixin, Estimator):  # type: ignore[misc]
     covariance_type: str
     n_jobs: int | None
     random_state: Any
-    weights_: Array
-    means_: Array
-    covariances_: Array
-    precisions_cholesky_: Array
-    _kind: str
+    weights_: Annotated[AnyFloats, "K", NOT_NEGATIVE]
+    means_: Annotated[AnyFloats, "K d"]
+    covariances_: AnyFloats
+    precisions_: AnyFloats
+    precisions_cholesky_: AnyFloats
+    n_components_: Annotated[Natural, "K"]
+    restarts_: Annotated[tuple[Restart, ...], MAYBE]
+    marks_: tuple[tuple[Natural, str], ...]
+    _kind: Annotated[str, OneOf(KINDS)]
 
     def _theta(self, scale: Floats) -> Normals:
         """θ by the fitted attributes, in units."""
@@ -243,6 +248,32 @@ class GaussianMixture(Density):
     max_components: Annotated[int, AT_LEAST_1] = 10
     progress: Progress = None
     n_jobs: NJobs = None
+    _interrupted: Annotated[bool, MAYBE] = field(init=False)
+    _floors: Annotated[Floats, "d", NOT_NEGATIVE, MAYBE] = field(init=False)  # `fit` reads them again
+    _scale: Annotated[Floats, "d", NOT_NEGATIVE, MAYBE] = field(init=False)
+    converged_: bool = field(init=False)
+    n_iter_: Natural = field(init=False)
+    lower_bound_: Annotated[float, UNBOUNDED] = field(init=False)
+    lower_bounds_: Annotated[list[float], UNBOUNDED] = field(init=False)
+    expected_: Annotated[list[tuple[float, float]], UNBOUNDED, MAYBE] = field(init=False)
+    bic_curve_: Annotated[dict[Natural, float], UNBOUNDED, MAYBE] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        (K, d), kind = self.means_.shape, self._kind
+        need(K > 0 and d > 0, "a mixture must have a component and a column")
+        shape = {"full": (K, d, d), "tied": (d, d), "diag": (K, d), "spherical": (K,)}[kind]
+        widths = (self.covariances_, self.precisions_, self.precisions_cholesky_)
+        need(all(w.shape == shape for w in widths), f"covariances of {kind} components")
+        need({w.dtype for w in widths} == {self.weights_.dtype} == {self.means_.dtype}, "one type of numbers")
+        need(0.99 < float(self.weights_.sum()) < 1.01, "weights must sum to one")
+        matrix = kind in ("full", "tied")
+        for held in (self.covariances_, self.precisions_cholesky_):
+            need(((np.diagonal(held, axis1=-2, axis2=-1) if matrix else held) > 0).all(), "variances above zero")
+        if matrix:  # with a diagonal above zero a triangle has an inverse
+            need(not np.tril(self.precisions_cholesky_, -1).any(), "precisions_cholesky_ must be triangles")
+            for held in (self.covariances_, self.precisions_):
+                need(np.allclose(held, held.swapaxes(-1, -2), rtol=1e-3, atol=0), "covariances must be symmetric")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

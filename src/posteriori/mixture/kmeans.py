@@ -17,7 +17,7 @@ times, and keeps the draw that leaves the least Σ w D² (Arthur and Vassilvitsk
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -43,6 +43,7 @@ from ..estimator import (
     learning,
     parameters,
 )
+from ..fields import MAYBE, NOT_NEGATIVE, UNBOUNDED, AnyFloats, Natural, need
 from ..kernels.mixture import Nearest, kmeans_candidates, kmeans_distances
 from ..kernels.naive import class_moments_seen
 from ..kernels.neighbors import bounds
@@ -282,6 +283,20 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     batch_size: Annotated[int | None, AT_LEAST_1, None] = None
     progress: Progress = None
     n_jobs: NJobs = None
+    cluster_centers_: Annotated[AnyFloats, "k d"] = field(init=False)
+    labels_: Annotated[Codes, "rows", NOT_NEGATIVE] = field(init=False)
+    inertia_: Annotated[float, UNBOUNDED] = field(init=False)
+    n_iter_: Natural = field(init=False)
+    trace_: Annotated[tuple[float, ...], UNBOUNDED, MAYBE] = field(init=False)
+    _n_init: Annotated[Natural, MAYBE] = field(init=False)
+    _interrupted: Annotated[bool, MAYBE] = field(init=False)
+    _n_features_out: Annotated[Natural, "k"] = field(init=False)
+    _sizes: Annotated[Floats, "k", NOT_NEGATIVE] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        need(self.cluster_centers_.size, "there must be a centre, and a column")
+        need(self.labels_.max(initial=0) < self._n_features_out, "a label must be a centre's")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

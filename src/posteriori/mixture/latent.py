@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
@@ -37,6 +37,7 @@ from ..estimator import (
     of_any_table,
     parameters,
 )
+from ..fields import MAYBE, UNBOUNDED, Natural, need
 from ..smoothing.theta import Smoothing
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
@@ -103,6 +104,19 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
     random_state: RandomState = None
     progress: Progress = None
     n_jobs: NJobs = None
+    model_: NaiveBayes = field(init=False)
+    em_: Ascent[Any] = field(init=False)
+    classes_: Annotated[Array, "K"] = field(init=False)
+    converged_: bool = field(init=False)
+    n_iter_: Natural = field(init=False)
+    bic_curve_: Annotated[dict[Natural, float], UNBOUNDED, MAYBE] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        need("statistics_" in vars(self.model_), "the model of the classes must be fitted")
+        same = np.array_equal(self.classes_, self.model_.classes_)
+        same = same and self.n_features_in_ == self.model_.n_features_in_
+        need(same, "classes and columns must be those of the model")
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -30,6 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays import Array, Floats, Ints
 from ..budget import refuse_answer, refuse_over
 from ..errors import BadValue, SingularCovariance
+from ..fields import Natural
 from ..kernels.mixture import broken_log_joint, broken_sums, mixture_log_joint, mixture_sums
 from ..kernels.naive import normalise
 from ..kernels.neighbors import bounds
@@ -218,8 +219,8 @@ FAR = (
 class Restart:
     """A component that began anew: in which turn, and why."""
 
-    turn: int
-    component: int
+    turn: Natural
+    component: Natural
     why: str
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from numbers import Integral
 from typing import Annotated, Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import pairwise_distances
@@ -25,6 +26,7 @@ from ..arrays import Array, Floats, Ints
 from ..budget import refuse_answer
 from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import AT_LEAST_1, AUTO, Estimator, Explains, NJobs, alike, learning, parameters
+from ..fields import DERIVED, MAYBE, NOT_NEGATIVE, UNBOUNDED, AnyFloats, Natural, need
 from ..smoothing.theta import Smoothing, share
 from ..table.frame import Frame, ScoresTables, count_rows, labelled, open_frame
 from ..table.labels import encode_labels, read_targets
@@ -58,9 +60,37 @@ class Neighbors(Estimator):
     metric_params: Annotated[dict[str, Any] | None, dict, None] = None
     kinds: Any = None
     n_jobs: NJobs = None
-    _store: Store = field(init=False)
+    _store: Annotated[Store, DERIVED] = field(init=False)
+    _weight: Annotated[Floats | None, "rows", NOT_NEGATIVE] = field(init=False)
     _space: metrics.Space | metrics.Mixed | None = field(init=False)
-    _weight: Floats | None = field(init=False)
+    _learned_by: dict[str, Any] = field(init=False)
+    n_neighbors_: Natural = field(init=False)
+    loo_curve_: Annotated[Floats, "k", UNBOUNDED, MAYBE] = field(init=False)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        need(set(self._learned_by) == {"metric", "metric_params", "kinds"}, "what the rows were learned by")
+
+    def _check_rows(self, rows: Any) -> None:
+        """Refuse rows that no index can be built of, or that are not those of the votes."""
+        d, space = self.n_features_in_, self._space
+        need(sparse.issparse(rows) or type(rows) is np.ndarray, "the rows must be a table")
+        fits = rows.ndim == 2 and rows.shape[0] > 0 and d > 0 and rows.dtype.kind in "fiub"
+        need(fits, "the rows must be a table of numbers")
+        need(self._weight is None or len(self._weight) == rows.shape[0], "a weight of every row")
+        need(isinstance(space, metrics.Mixed) == self._is_mixed, "mixed rows have a mixed metric")
+        if space is None:
+            need(rows.shape[1] == d, "the rows must have all columns")
+            need(self.metric != "precomputed" or rows.shape[0] == d, "precomputed distances must be square")
+            return
+        plain = type(rows) is np.ndarray and rows.dtype.char in "df" and rows.flags.c_contiguous
+        need(plain, "the rows must be numbers")
+        known, wide = space.shape_of(d)
+        need(known == d, "the space must have all columns")
+        need(rows.shape[1] == wide, "the rows must have all coordinates")
+        missing = isinstance(space, metrics.Mixed) and space.metric == "gower"
+        need(not np.isinf(rows).any() and (missing or not np.isnan(rows).any()), "finite coordinates in every column")
+        need(not self._is_mixed or space.metric == self.metric, "the space must be that of the metric")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -346,8 +376,13 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
 
     _: KW_ONLY
     smoothing: Smoothing = 0.0
-    classes_: Array = field(init=False)
-    _codes: Ints = field(init=False)
+    classes_: Annotated[Array, "K"] = field(init=False)
+    _codes: Annotated[Ints, "rows", NOT_NEGATIVE] = field(init=False)
+
+    def _check_rows(self, rows: Any) -> None:
+        super()._check_rows(rows)
+        fits = len(self._codes) == rows.shape[0] and self._codes.max() < len(self.classes_)
+        need(fits, "a class of every row")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows and index them."""
@@ -465,6 +500,14 @@ class KNeighborsRegressor(ScoresTables, RegressorMixin, Neighbors):  # type: ign
     >>> KNeighborsRegressor(n_neighbors=2).fit([[0], [1], [5]], [0.0, 1.0, 5.0]).predict([[0.4]])
     array([0.5])
     """
+
+    _targets: Annotated[AnyFloats, "rows targets"]
+    _flat: bool
+
+    def _check_rows(self, rows: Any) -> None:
+        super()._check_rows(rows)
+        need(len(self._targets) == rows.shape[0] and self._targets.size, "a target of every row")
+        need(not self._flat or self._targets.shape[1] == 1, "a flat target has one column")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,7 +15,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
@@ -26,6 +26,7 @@ from ..arrays import Array, Floats
 from ..bayes.naive import NaiveBayes
 from ..errors import BadParameter, BadValue, ModelError, SingularCovariance, did_you_mean, listed
 from ..estimator import check_declared
+from ..fields import UNBOUNDED, AnyFloats, Natural, OneOf, need
 from ..table.encode import factorize, numbers
 from ..table.frame import Frame, open_frame
 from ..table.kinds import resolve_kinds
@@ -41,6 +42,7 @@ NAMES = {
     "infinity": "chebyshev",
     "minkowski": "minkowski",
 }
+NORMS = ("euclidean", "manhattan", "chebyshev", "minkowski")
 MIXED = ("gower", "vdm")
 EXPONENT = [Interval(Real, 0, None, closed="neither")]
 BOOLEAN = frozenset(PAIRWISE_BOOLEAN_FUNCTIONS)  # metrics that know only whether a cell is zero
@@ -63,9 +65,18 @@ def metric_named(metric: str, p: float) -> tuple[str, float]:
 class Space:
     """Where rows are compared: L_p by name after x → x·map (a scale a column, or a matrix)."""
 
-    metric: str
-    p: float
-    map: Array | None = None
+    metric: Annotated[str, OneOf(NORMS)]
+    p: Annotated[float, UNBOUNDED]
+    map: AnyFloats | None = None
+
+    def check(self) -> None:
+        """Refuse an exponent or a map that is none."""
+        need(self.p > 0, "the exponent of a metric must be above 0")
+        need(self.map is None or self.map.ndim in (1, 2), "a space is a scale of every column, or a matrix")
+
+    def shape_of(self, d: int) -> tuple[int, int]:
+        """How many columns it takes, coordinates it gives: of d where it takes any."""
+        return (d, d) if self.map is None else (self.map.shape[0], self.map.shape[-1])
 
     def __call__(self, X: Array) -> Array:
         """The rows in this space's coordinates, C-contiguous."""
@@ -189,13 +200,31 @@ def _covariance(X: Array, weight: Floats | None) -> Floats:
 class Mixed:
     """How a table becomes coordinates: numeric columns shifted and scaled, values looked up."""
 
-    metric: str
+    metric: Annotated[str, OneOf(MIXED)]
     names: tuple[str, ...] | None
-    numeric: list[int]
-    shift: Floats
-    scale: Floats
-    places: dict[int, dict[Any, int]]  # categorical column -> value -> row of its table
-    tables: dict[int, Floats]  # row for each value, then one for a value never seen, then one for a missing cell
+    numeric: Annotated[list[Natural], "numbers"]
+    shift: Annotated[Floats, "numbers"]
+    scale: Annotated[Floats, "numbers"]
+    places: dict[Natural, dict[Any, Natural]]  # categorical column -> value -> row of its table
+    # a row for each value, then one for a value never seen, then one for a missing cell
+    tables: dict[Natural, Annotated[Floats, "rows coordinates", UNBOUNDED]]
+
+    def check(self) -> None:
+        """Refuse places and coordinates that are not those of the columns."""
+        rest, (d, _) = list(self.places), self.shape_of(0)
+        need(sorted([*self.numeric, *rest]) == list(range(d)), "every column once")
+        need(self.names is None or len(self.names) == d, "a name of every column")
+        need(list(self.tables) == rest, "a table of every column with values")
+        for j, place in self.places.items():
+            need(sorted(place.values()) == list(range(len(place))), "every value has its row")
+            table = self.tables[j]
+            need(len(table) == len(place) + 2 and table.shape[1] > 0, "a row of every value")
+            known = self.metric == "gower" or not np.isnan(table).any()
+            need(known and not np.isinf(table).any(), "the coordinates of values must be finite")
+
+    def shape_of(self, d: int) -> tuple[int, int]:
+        """How many columns it takes, coordinates it gives."""
+        return len(self.numeric) + len(self.places), sum(self.widths)
 
     @property
     def norm(self) -> str:

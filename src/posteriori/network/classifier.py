@@ -19,11 +19,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import kernels
 from ..arrays import Array, Floats, Ints
+from ..bayes.tables import TableLearner
 from ..errors import BadParameter, ModelError, StatisticsError, did_you_mean, listed
 from ..estimator import parameters
+from ..fields import need
 from ..kernels import network as kernel
 from ..kernels.naive import log_joint_cells
 from ..smoothing.theta import family_theta
+from ..statistics.comoments import FamilyMoments
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import Scope, collect_families
 from ..statistics.statistics import Statistics
@@ -31,14 +34,14 @@ from ..structure.dag import Dag
 from ..structure.information import barred, class_information, conditional_information, learn_tree
 from ..structure.scores import SCORES
 from ..structure.search import learn_structure
-from ..structure.structures import kdb
+from ..structure.structures import Structure, kdb
 from ..table.encode import Seen
 from ..table.frame import Frame
 from ..table.schema import Schema
 from .bayesnet import BayesNet
 from .hybrid import HybridNet
 from .junction import JunctionTree
-from .mixed_classifier import GaussianNumbers, family_counts, scopes, told_parents
+from .mixed_classifier import GaussianNumbers, family_counts, mixed_scopes, scopes, told_parents
 from .mixed_search import PENALISED, Parents
 from .numbers import Numbers
 from .weighting import forward_sample
@@ -89,6 +92,26 @@ class BayesNetClassifier(GaussianNumbers):
     max_parents: Annotated[int | None, Interval(Integral, 0, None, closed="left"), None] = None
     search: Annotated[dict[str, Any] | None, dict, None] = None
     continuous: Annotated[str, StrOptions({"cuts", "gaussian"})] = "cuts"
+
+    def _check_state(self) -> None:
+        TableLearner._check_state(self)
+        found, parents = self.statistics_, self._parents
+        d, joints, numbers = len(found.schema), found.joints, set(found.where("moments"))
+        need(all(0 <= p <= d for ps in parents for p in ps), "a parent must be a column or the class")
+        need(all(len(set(ps)) == len(ps) for ps in parents), "a parent is one once")
+        _ = Structure(parents).order  # refuses a circle
+        need(self._class_node not in found.schema.names, "the class must not be called as a column is")
+        if len(joints) == 1:
+            found.check_coded()
+        else:
+            mixed = len(joints) == 2 and isinstance(joints[1], FamilyMoments)
+            need(mixed, "moments of the families of numbers")
+            plain = set(found.roles) <= {"cells", "moments"} and not found.cuts
+            need(plain, "numbers that are not cut have moments")
+            need(list(joints[1].scopes) == mixed_scopes(parents, numbers), "moments of every family of numbers")
+            above = any(set(parents[v]) & numbers for v in range(d + 1) if v not in numbers)
+            need(not above, "a number above a value")
+        found.check_joint(0, scopes(parents, numbers))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

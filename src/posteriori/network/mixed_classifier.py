@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -105,8 +105,8 @@ class GaussianNumbers(SemiNaive):
     k: int
     max_parents: int | None
     search: Any
-    _parents: Parents
     _class_node: str
+    _parents: Annotated[Parents, "d+1"]
 
     @property
     def dag_(self) -> Dag:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..arrays import Array, Bools, Floats, Ints
 from ..budget import refuse_over
 from ..errors import BadValue, StatisticsError, listed
+from ..fields import NOT_NEGATIVE, need
 from ..kernels import naive as kernels
 from ..table.encode import Coded
 from ..table.labels import narrowest
@@ -57,11 +58,11 @@ class CoMoments(ClassStatistic):
     `-` knows its error as that of `Moments` does: by the largest diagonal that was ever in (`peak`).
     """
 
-    n: Floats
-    mean: Floats
-    c: Floats
-    span: Span | None = None
-    peak: Floats | None = None
+    n: Annotated[Floats, "K", NOT_NEGATIVE]
+    mean: Annotated[Floats, "K d"]
+    c: Annotated[Floats, "K d d"]
+    span: Annotated[Span | None, "K d"] = None
+    peak: Annotated[Floats | None, "K d"] = None
 
     @classmethod
     def zero(cls, n_classes: int, d: int) -> CoMoments:
@@ -176,8 +177,22 @@ def comoments(X: Array, codes: Array, n_classes: int, weights: Floats | None) ->
 class FamilyMoments(JointStatistic):
     """Co-moments of many scopes."""
 
-    scopes: tuple[MixedScope, ...]
-    tables: tuple[CoMoments, ...]
+    scopes: Annotated[tuple[MixedScope, ...], "families"]
+    tables: Annotated[tuple[CoMoments, ...], "families"]
+
+    def check(self) -> None:
+        """Refuse co-moments of other columns than their family has."""
+        for (_, own), table in zip(self.scopes, self.tables):
+            need(len(own) and len(own) == table.mean.shape[1], "the co-moments of a family must have its columns")
+
+    def check_of(self, sizes: Sequence[int], n_classes: int, numeric: set[int]) -> None:
+        """Refuse co-moments that are not of these columns."""
+        for (above, own), table in zip(self.scopes, self.tables):
+            every = (*above, *own)
+            need(len(set(every)) == len(every) and max(every) < len(sizes), "a family must have every column once")
+            need(set(own) <= numeric and not set(above) & numeric, "a family of numbers has numbers below values")
+            wanted = math.prod(sizes[j] for j in above) * n_classes
+            need(len(table.n) == wanted, "co-moments must be of all configurations")
 
     def __add__(self, other: FamilyMoments) -> FamilyMoments:
         return self._each(other, lambda a, b: a + b)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Annotated, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Ints
 from ..errors import CountOverflow, NotLearned, StatisticsError
+from ..fields import Counted, need
 from ..table.schema import Schema
 
 LARGEST = np.iinfo(np.int64).max
@@ -66,8 +67,13 @@ class ClassStatistic(Mergeable, Protocol):
         ...
 
 
+@runtime_checkable
 class JointStatistic(Mergeable, Protocol):
     """A statistic of several columns together, by the codes of a schema."""
+
+    def check_of(self, sizes: Sequence[int], n_classes: int, numeric: set[int]) -> None:
+        """Refuse what is not of columns of these sizes; `numeric` are those of numbers."""
+        ...
 
     def reindex(self, old: Schema, new: Schema) -> Self:
         """The same in the codes of another schema, matched by value; what that does not have is left out."""
@@ -89,8 +95,14 @@ class Counts(ClassStatistic):
     True
     """
 
-    table: Array
-    offsets: NDArray[np.int64]
+    table: Annotated[Counted, "cells K"]
+    offsets: Annotated[Ints, "scopes+1"]
+
+    def check(self) -> None:
+        """Refuse scopes that do not lie end to end."""
+        at = self.offsets
+        need(at[0] == 0 and (at[1:] >= at[:-1]).all(), "the scopes of counts must begin one after another, at 0")
+        need(at[-1] == len(self.table), f"counts have {len(self.table)} rows, their scopes {at[-1]}")
 
     @classmethod
     def zero(cls, sizes: Sequence[int], n_classes: int) -> Counts:

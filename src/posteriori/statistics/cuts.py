@@ -11,13 +11,14 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Codes, Floats, Ints
 from ..errors import BadValue, ModelError, StatisticsError, did_you_mean
+from ..fields import need, rises
 from ..kernels import densities as kernels
 from ..table.encode import Coded, code_columns, numbers, team_map
 from ..table.frame import Frame
@@ -25,7 +26,7 @@ from ..table.labels import narrowest, warn_of_types
 from ..table.schema import MEASURED, Column, Schema
 from .histogram import Histogram
 
-Cuts = tuple[Floats | None, ...]  # of each column; None where it is no number
+Cuts = tuple[Annotated[Floats, "cuts"] | None, ...]  # of each column; None where it is no number
 
 METHODS = ("mdl", "quantile", "width")
 
@@ -231,6 +232,17 @@ def learn_cuts(frame: Frame, schema: Schema, y: Array, weights: Floats | None, m
         x = column_numbers(frame, j)
         found.append(find_cuts(Histogram.of(x, y, len(schema.classes), weights), method, bins))
     return tuple(found)
+
+
+def check_cuts(schema: Schema, cuts: Cuts, measured: bool = True) -> None:
+    """Refuse cuts that do not rise, or whose bins are not the values of their column; `measured`: every number has cuts."""
+    need(len(cuts) == len(schema), "there must be cuts of all columns")
+    for column, cut in zip(schema.columns, cuts):
+        name = f"column {column.name!r:.50}"
+        need(not measured or (cut is not None) == (column.kind in MEASURED), f"{name}: cuts of other columns")
+        if cut is not None:
+            need(rises(cut), f"the cuts of {name} must rise")
+            need(column.values == tuple(range(len(cut) + 1)), f"the values of {name} must be its bins")
 
 
 def with_bins(schema: Schema, cuts: Cuts) -> Schema:

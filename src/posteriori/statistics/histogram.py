@@ -14,13 +14,14 @@ level as it was, the view is still that of the rows that stay (`sure`), as long 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Bools, Floats
 from ..errors import NotLearned, StatisticsError
+from ..fields import Counted, Place, Within, need, rises
 from ..kernels import densities as kernels
 from .counts import ClassStatistic, reindexed, subtract
 
@@ -49,10 +50,30 @@ class Histogram(ClassStatistic):
     (True, 0)
     """
 
-    values: Floats
-    table: Array
-    level: int = 0
-    columns: int = 0  # of the table that it is part of, which share the memory
+    values: Annotated[Floats, "cells"]
+    table: Annotated[Counted, "cells K"]
+    level: Annotated[int, Within(0, 63)] = 0
+    columns: Place = 0  # of the table that it is part of, which share the memory
+
+    def check(self) -> None:
+        """Refuse cells out of order, or that no row has: kernels read no further."""
+        need(rises(self.values), "the values of a histogram must rise")
+        need(self.table.any(axis=1).all(), "every value of a histogram must have been counted")
+
+    def has_counted(self, x: Floats, table: Array) -> bool:
+        """Whether every number is in a cell, as often in each class; NaN are in none."""
+        there = ~np.isnan(x)
+        x, table = x[there], table[there]
+        if not len(self.values):
+            return not len(x)
+        at = np.searchsorted(self.values, x, side="right") - 1
+        if (at < 0).any() or (self.exact and (self.values[at] != x).any()):
+            return False
+        if table.dtype.kind != "i" or self.table.dtype.kind != "i":
+            return True  # sums of weights are rounded
+        counted = np.zeros_like(self.table)
+        np.add.at(counted, at, table)
+        return bool((counted <= self.table).all())
 
     @classmethod
     def zero(cls, n_classes: int, weighted: bool = False) -> Histogram:

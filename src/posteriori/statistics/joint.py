@@ -12,13 +12,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..arrays import Array, Codes, Floats, Ints
 from ..budget import refuse_over
 from ..errors import StatisticsError
+from ..fields import NOT_NEGATIVE, Place, need, rises
 from ..kernels import naive as kernels
 from ..kernels.pairs import count_pairs, pair_offsets
 from ..table.schema import Schema
@@ -28,7 +30,7 @@ from .cuts import CodedTable
 WIDE = 1 << 16  # cells of a scope beyond which the empty ones are left out
 BATCH = 1 << 22  # cells of narrow scopes that are counted at a time
 
-Scope = tuple[int, ...]
+Scope = tuple[Place, ...]
 Part = tuple[Any, Any]  # (cells that some row has, or None for all, N[cell, y])
 
 
@@ -39,14 +41,43 @@ class Joint(JointStatistic):
     `cells` names the cell of every row of the counts where some scope is wide; None where every cell has its row.
     """
 
-    scopes: Codes
-    full: Ints
+    scopes: Annotated[Codes, "scopes columns"]
+    full: Annotated[Ints, "scopes", NOT_NEGATIVE]
     counts: Counts
-    cells: Ints | None = None
+    cells: Annotated[Ints | None, "rows"] = None
 
     def __post_init__(self) -> None:
         if not len(self.scopes):  # the pairs of one column, or families of none: no scopes are no scopes
             object.__setattr__(self, "scopes", np.zeros((0, 2), dtype=np.int32))
+
+    def check(self) -> None:
+        """Refuse scopes that are none, and cells that are not in their scope, in order."""
+        need(len(self.full) == len(self.counts.offsets) - 1, "joint counts must have the columns of every scope")
+        need(self.scopes.shape[1] >= 1, "a scope must have a column")
+        after = self.scopes[:, 1:] >= 0
+        need(not (after & (self.scopes[:, :-1] < 0)).any(), "the columns of a scope must stand before its end")
+        if self.cells is None:
+            need(np.array_equal(self.counts.sizes, self.full), "joint counts must have a row for every cell")
+            return
+        need(len(self.cells) == len(self.counts.table), "joint counts must name the cell of every row")
+        for (a, b), full in zip(pairwise(self.counts.offsets.tolist()), self.full.tolist()):
+            mine = self.cells[a:b]
+            inside = b == a or (mine[0] >= 0 and mine[-1] < full and rises(mine))
+            need(inside, "the cells of a scope must rise")
+
+    def check_of(self, sizes: Sequence[int], n_classes: int, numeric: set[int]) -> None:
+        """Refuse counts that are not of columns of these sizes."""
+        need(self.counts.n_classes == n_classes, "joint counts must be of the classes of the schema")
+        inside = not self.scopes.size or (self.scopes.min() >= -1 and self.scopes.max() < len(sizes))
+        need(inside, "a scope has no such column")
+        scopes = self.every_scope
+        need(all(len(set(scope)) == len(scope) > 0 for scope in scopes), "a scope must have every column once")
+        need(cells_of(scopes, sizes) == self.full.tolist(), "joint counts must have the cells of their columns")
+
+    @property
+    def every_scope(self) -> list[Scope]:
+        """The columns of all scopes."""
+        return [self.columns(s) for s in range(len(self.full))]
 
     @classmethod
     def of(

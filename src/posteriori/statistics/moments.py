@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Bools, Floats
 from ..errors import BadValue, NotLearned, StatisticsError
+from ..fields import NOT_NEGATIVE, UNBOUNDED, need
 from .counts import ClassStatistic, reindexed
 
 DIGITS = 2.0**-46  # what a few sums and differences leave of a number's precision
@@ -46,9 +47,18 @@ class Span:
     (3.0, 4.5)
     """
 
-    low: Floats
-    high: Floats
+    low: Annotated[Floats, "K d", UNBOUNDED]
+    high: Annotated[Floats, "K d", UNBOUNDED]
     weighted: bool = False  # whether rows may have counted for other than one
+
+    def check(self) -> None:
+        """Refuse ends that are no numbers."""
+        need(not (np.isnan(self.low).any() or np.isnan(self.high).any()), "the ends of a span must be numbers")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(K, d)."""
+        return self.low.shape
 
     @classmethod
     def zero(cls, n_classes: int, d: int) -> Span:
@@ -122,11 +132,11 @@ class Moments(ClassStatistic):
     (4.0, 1.0, 2.0)
     """
 
-    n: Floats
-    mean: Floats
-    m2: Floats
-    span: Span | None = None  # None: not known, as of moments that nobody forgets
-    peak: Floats | None = None  # None: M2 is the largest
+    n: Annotated[Floats, "K d", NOT_NEGATIVE]
+    mean: Annotated[Floats, "K d"]
+    m2: Annotated[Floats, "K d", NOT_NEGATIVE]
+    span: Annotated[Span | None, "K d"] = None  # None: not known, as of moments that nobody forgets
+    peak: Annotated[Floats | None, "K d"] = None  # None: M2 is the largest
 
     @classmethod
     def zero(cls, n_classes: int, d: int) -> Moments:

@@ -18,13 +18,14 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Floats
 from ..errors import NotLearned, StatisticsError
+from ..fields import Counted, Within, need, rises
 from .counts import ClassStatistic, reindexed, subtract
 
 LIMIT = 2_000  # distinct rows that are looked at
@@ -55,10 +56,14 @@ class Sample(ClassStatistic):
     ([1, 2], 2, True, 0)
     """
 
-    hashes: Cells  # (R,)
-    cells: Cells  # (R, d)
-    table: Array  # (R, K)
-    level: int = 0
+    hashes: Annotated[Cells, "rows"]
+    cells: Annotated[Cells, "rows d"]
+    table: Annotated[Counted, "rows K"]
+    level: Annotated[int, Within(0, 64)] = 0
+
+    def check(self) -> None:
+        """Refuse rows out of order, or there twice."""
+        need(rises(self.hashes), "the hashes of a sample must rise")
 
     @classmethod
     def zero(cls, d: int, n_classes: int) -> Sample:

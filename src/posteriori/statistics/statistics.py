@@ -18,19 +18,21 @@ Models of several columns together add `joints` (counts of pairs, triples or fam
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..arrays import Array, Ints
 from ..errors import BadValue, NotLearned, StatisticsError, listed
+from ..fields import ABOVE_0, NOT_NEGATIVE, Counted, OneOf, need
 from ..table.schema import Schema, Value
-from .counts import LARGEST, Counts, Mergeable, places_in, reindexed, starts_of, subtract
-from .cuts import Cuts, check_same_cuts
+from .counts import LARGEST, Counts, JointStatistic, Mergeable, places_in, reindexed, starts_of, subtract
+from .cuts import Cuts, check_cuts, check_same_cuts
 from .histogram import Histogram
+from .joint import Joint, Scope
 from .moments import FAR, Moments
 from .sample import Sample
 
@@ -46,9 +48,9 @@ SAMPLED = ("cells", "numbers")  # the roles whose cells a sample has
 class Statistics(Mergeable):
     """What one pass over rows leaves behind, with `+` and `-` that unite schemas by value."""
 
-    schema: Schema
-    roles: tuple[str, ...]
-    rows: Array  # N[y]
+    schema: Annotated[Schema, "d"]
+    roles: Annotated[tuple[Annotated[str, OneOf(ROLES)], ...], "d"]
+    rows: Annotated[Counted, "K"]  # N[y]
     cells: Counts
     words: Counts  # a scope for each text column, then one for all event columns
     moments: Moments
@@ -57,7 +59,47 @@ class Statistics(Mergeable):
     joints: tuple[Any, ...] = ()  # each a JointStatistic
     cuts: Cuts = ()
     sample: Sample | None = None
-    lightest: float = 1.0  # the least that a row weighs
+    lightest: Annotated[float, ABOVE_0] = 1.0  # the least that a row weighs
+
+    def check(self) -> None:
+        """Refuse parts that are not of the columns and classes of the schema."""
+        schema, K, sizes = self.schema, len(self.schema.classes), self.sizes
+        need(len(self.rows) == K, "there must be a number of rows for every class")
+        events = len(self.where("events"))
+        for part, role, more in ((self.cells, "cells", []), (self.words, "words", [events] if events else [])):
+            need(part.n_classes == K, f"the {role} must be of the classes of the schema")
+            wanted = [sizes[j] for j in self.where(role)] + more
+            need(part.sizes.tolist() == wanted, f"the {role} must be of the values of the schema")
+        numeric, measured = self.where("moments"), self.where("histogram")
+        need(self.moments.mean.shape == (K, len(numeric)), "there must be moments of every column of numbers")
+        need(not len(self.moments.too_wide()), "moments whose variance overflows")
+        need(len(self.histograms) == len(measured), "there must be a histogram of every column that has one")
+        need(all(h.n_classes == K for h in self.histograms), "histograms must be of the classes of the schema")
+        if self.cuts:
+            check_cuts(schema, self.cuts, measured=False)
+        if self.sample is not None:
+            need(self.sample.cells.shape[1] == len(self.sampled), "a sample must have the cells of its columns")
+            need(self.sample.n_classes == K, "a sample must be of the classes of the schema")
+            histograms = dict(zip(measured, self.histograms))
+            for k, j in enumerate(self.sampled):
+                if j in histograms:
+                    x = np.ascontiguousarray(self.sample.cells[:, k]).view(np.float64)
+                    known = histograms[j].has_counted(x, self.sample.table)
+                    need(known, "the rows of a sample must be in its histogram")
+        for joint in self.joints:
+            need(isinstance(joint, JointStatistic), "joints must be of columns")
+            joint.check_of(sizes, K, set(numeric))
+
+    def check_coded(self) -> None:
+        """Refuse columns that are not counted by values, numbers by their bins."""
+        need(set(self.roles) <= {"cells"}, "all columns must be counted by values")
+        check_cuts(self.schema, self.cuts)
+
+    def check_joint(self, at: int, scopes: Sequence[Scope]) -> None:
+        """Refuse other joint counts than those of these scopes."""
+        joint = self.joints[at] if at < len(self.joints) else None
+        need(isinstance(joint, Joint), "there must be joint counts")
+        need(self.joints[at].every_scope == list(scopes), "there must be counts of every family, or pair, of columns")
 
     def where(self, role: str) -> list[int]:
         """The columns of which this is kept."""
@@ -289,12 +331,22 @@ class ByClass(Mergeable):
     every scope that no row has, down to so many.
     """
 
-    schema: Schema  # classes alone, no columns
-    rows: Array
+    schema: Annotated[Schema, "0"]  # classes alone, no columns
+    rows: Annotated[Counted, "K"]
     table: Any  # a ClassStatistic
-    least: Ints | None = None
+    least: Annotated[Ints | None, "columns", NOT_NEGATIVE] = None
     decayed: bool = False
-    lightest: float = 1.0  # the least that a row weighs
+    lightest: Annotated[float, ABOVE_0] = 1.0  # the least that a row weighs
+
+    def check(self) -> None:
+        """Refuse a statistic of other classes than the schema has."""
+        K, counts = len(self.schema.classes), self.table if isinstance(self.table, Counts) else None
+        need(len(self.rows) == K, "there must be a number of rows for every class")
+        table = self.table.mean if counts is None else counts.table.T
+        need(len(table) == K, "the statistic must be of the classes of the schema")
+        if self.least is not None:
+            fits = counts is not None and len(self.least) == len(counts.sizes)
+            need(fits and (self.least <= self.table.sizes).all(), "no column has fewer values than its least size")
 
     def __add__(self, other: ByClass) -> ByClass:
         schema = self.schema + other.schema

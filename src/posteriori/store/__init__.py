@@ -6,7 +6,8 @@
 | `container` | the bytes: the safetensors format, a head, a SHA-256 of everything |
 | `codec` | values ↔ JSON with a tag each, and arrays |
 | `plain` | tags of plain values: dates, decimals, scalars of NumPy |
-| `forms/` | tags of our classes: which fields define one, and what must hold of them |
+| `forms` | tags of our classes, whose annotations say which fields define one, and whose checks what must hold of them |
+| `schemas`, `networks`, `points` | what is written otherwise than it is held, by twins of plain fields |
 
 What is stored is what defines a model (parameters, schema, N, structure, support vectors); what follows from it (θ, trees,
 compiled networks) is made again. A file names tags, never modules: `forms` knows the classes. Every object is made by its

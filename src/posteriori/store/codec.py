@@ -96,7 +96,7 @@ class Writer:
         form = form_of(kind)
         if form is None:
             return self._refuse(value, f"{_article(value)} {kind.__module__}.{kind.__qualname__}")
-        return {"is": form.tag} | {name: self._at(name, part) for name, part in form.take(value).items()}
+        return {"is": kind.__name__} | {name: self._at(name, part) for name, part in form.take(value).items()}
 
     def _at(self, name: str, value: Any) -> Any:
         """A part of a value; errors name the way to it."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..fields import Place
 from .separation import reversed_rows, topological
 
 DIGITS = 12  # weights that agree to so many decimals are equal
@@ -25,7 +26,7 @@ class Structure:
     ((0, 1), (1, 2))
     """
 
-    parents: tuple[tuple[int, ...], ...]
+    parents: tuple[tuple[Place, ...], ...]
 
     @property
     def edges(self) -> tuple[tuple[int, int], ...]:

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
 from ..arrays import Array, Floats, Ints
+from ..fields import NOT_NEGATIVE, OneOf, Within, need, rises
 from .encode import Seen, code_columns, numbers, seen_columns, words_of
 from .frame import Frame
 from .schema import MEASURED, Column, Schema
@@ -39,10 +40,20 @@ class Prepare:
     """
 
     schema: Schema
-    view: str
-    numbers: Floats  # (5, measured columns)
-    gaps: Ints
-    corners: tuple[Ints, ...]
+    view: Annotated[str, OneOf(VIEWS)]
+    numbers: Annotated[Floats, "5 measured"]
+    gaps: Annotated[Ints, "gaps", NOT_NEGATIVE]
+    corners: tuple[Annotated[Ints, "values", Within(-1)], ...]
+
+    def check(self) -> None:
+        """Refuse scales and corners of other columns."""
+        columns, measured, named = self.schema.columns, self.of(MEASURED), self.of(NAMED)
+        fits = self.numbers.shape[1] == len(measured) and (self.numbers[2] > 0).all()
+        need(fits, "a scale above 0 of every number")
+        need(rises(self.gaps) and (self.gaps < len(measured)).all(), "gaps are places of numbers, in order")
+        sizes = [len(columns[j].values) + 2 for j in named]
+        need([len(c) for c in self.corners] == sizes, "a corner of every value, of a missing cell and of any other")
+        need(all(c.max() < len(c) for c in self.corners), "a column has no more corners than values")
 
     def __call__(self, frame: Frame, seen: Seen | None = None) -> Any:
         """These rows as points; `seen` is told of missing cells and of values that training did not have."""

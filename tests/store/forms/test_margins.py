@@ -93,11 +93,8 @@ def test_the_same_answers_to_the_last_bit(name):
 
 
 SVC_PARTS = ("classes_", "_expansion", "class_weight_", "n_iter_", "gap_", "w_norm_", "kernel_", "_platt")
-OF_MACHINES = ("n_iter_", "gap_", "w_norm_", "dual_value_", "primal_value_", "intercept_")
 MACHINE = ("n_features_in_", "_kernel", "_parts", "support_", "support_vectors_", "dual_coef_", "intercept_")
 ROWS = [
-    *(("two", {name: GONE}, f"must have '{name}'") for name in (*MACHINE, "n_support_", "shape_fit_", "fit_status_")),
-    *(("two", {name: GONE}, f"must have '{name}'") for name in SVC_PARTS),
     ("two", {"n_features_in_": 0}, "a machine must have a column"),
     ("rest", {"n_features_in_": 4}, "support vectors have other columns"),
     ("two", kernel(centre=np.zeros(2)), "the centre must have a place in every column"),
@@ -118,13 +115,9 @@ ROWS = [
     ("told", parts(lambda v: v.astype(np.int32)), "a column that is not there"),
     ("told", parts(lambda v: v[:, None]), "a column that is not there"),
     ("two", {"shape_fit_": (24, 4)}, "shape_fit_ must be rows and columns"),
-    ("two", {"shape_fit_": (24, 3, 1)}, "shape_fit_ must be rows and columns"),
-    ("two", {"shape_fit_": (24,)}, "shape_fit_ must be rows and columns"),
-    ("two", edge("support_", 0, -1), "a support vector must be a row"),
     ("two", edge("support_", 0, 24), "a support vector must be a row"),
     ("two", edge("support_", 0, 23), None),
     ("two", edge("support_", 0, 0), None),
-    ("two", less("dual_coef_", 1), "a coefficient of every support vector"),
     ("two", edge("n_support_", 0, lambda m: m.n_support_[0] + 1), "a coefficient of every support vector"),
     ("two", edge("n_support_", [0, 1], [2**31 - 1, 2**31 - 1]), "a coefficient of every support vector"),
     ("two", {"support_vectors_": [[0.0]]}, "support_vectors_ must be a table"),
@@ -136,10 +129,6 @@ ROWS = [
     ("told", {"support_vectors_": np.zeros((0, 3))}, "support_vectors_ must have every column"),
     ("told", {"support_vectors_": np.zeros((1, 24))}, "support_vectors_ must have every column"),
     ("two", {"feature_names_in_": np.array(list("abc"), dtype=object)}, None),
-    ("two", {"feature_names_in_": np.array(list("ab"), dtype=object)}, "the name of every column"),
-    ("two", {"classes_": np.array([0])}, "a machine must have two classes"),
-    ("two", {"classes_": np.array([0, 1, 2])}, "a machine must have two classes"),
-    ("two", {"classes_": np.array([[0], [1]])}, "a machine must have two classes"),
     ("two", found(paired=True), "two classes have one machine"),
     ("pairs", found(paired=False), "coefficients of every machine"),
     ("rest", found(paired=True), "coefficients of every machine"),
@@ -151,21 +140,15 @@ ROWS = [
     ("pairs", found(intercept=np.zeros(2)), "an intercept of every machine"),
     ("pairs", found(intercept=np.full(3, 1e150)), None),
     ("pairs", found(intercept=np.zeros(3)), None),
-    *(("pairs", less(n), "an intercept of every machine") for n in OF_MACHINES),
-    *(("rest", more(n), "an intercept of every machine") for n in OF_MACHINES),
+    ("pairs", less("intercept_"), "an intercept of every machine"),
+    ("rest", more("intercept_"), "an intercept of every machine"),
     ("two", {"dual_value_": GONE, "primal_value_": GONE}, None),
-    ("pairs", lambda m: {"_platt": m._platt[:2]}, "a sigmoid of every machine"),
-    ("pairs", lambda m: {"_platt": [*m._platt, (0.0, 0.0)]}, "a sigmoid of every machine"),
-    ("pairs", {"_platt": [(0.0, 0.0), (0.0, 0.0), (0.0,)]}, "a sigmoid has two numbers"),
     ("pairs", {"gap_": np.full(3, np.inf), "w_norm_": np.full(3, np.nan)}, None),
     ("pairs", {"_platt": [(0.0, 0.0)] * 3}, None),
     ("pairs", {"_platt": None}, None),
-    ("pairs", less("class_weight_"), "a weight of every class"),
-    ("pairs", more("class_weight_"), "a weight of every class"),
     ("two", {"kernel_": "linear"}, "kernel_ must be the kernel's name"),
     ("pairs", lambda m: {"dual_coef_": np.vstack([m.dual_coef_, m.dual_coef_[:1]])}, "dual_coef_ of every machine"),
     ("pairs", lambda m: {"n_support_": np.append(m.n_support_, np.int32(0))}, "dual_coef_ of every machine"),
-    ("svr", {"_b": GONE}, "must have '_b'"),
     ("svr", {"shape_fit_": (24, 4)}, "shape_fit_ must be rows and columns"),
     ("svr", lambda m: {"_parts": m._parts * 2}, "a regression has one machine"),
     (
@@ -177,18 +160,9 @@ ROWS = [
     ("svr", lambda m: {"n_support_": np.append(m.n_support_, np.int32(0))}, "a regression has one machine"),
     ("svr", {"intercept_": np.zeros(2)}, "a regression has one machine"),
     ("svr", {"intercept_": np.zeros(1)}, None),
-    *(("plane", {name: GONE}, f"must have '{name}'") for name in ("classes_", "coef_", "intercept_", "n_iter_")),
-    ("plane", {"n_features_in_": GONE}, "must have 'n_features_in_'"),
     ("plane", {"classes_": np.array([0])}, "a plane lies between two classes"),
-    ("plane", {"classes_": np.array([[0, 1], [2, 3]])}, "a plane lies between two classes"),
     ("plane", {"coef_": np.zeros((2, 3)), "intercept_": np.zeros(2)}, "a plane of every class"),
-    ("plane", {"n_features_in_": 2}, "a plane of every class"),
-    ("planes", {"coef_": np.zeros((2, 3))}, "a plane of every class"),
-    ("planes", {"coef_": np.zeros((4, 3))}, "a plane of every class"),
-    ("planes", {"intercept_": np.zeros(2)}, "an intercept of every plane"),
-    ("planes", {"intercept_": np.zeros(4)}, "an intercept of every plane"),
     ("planes", {"coef_": np.zeros((3, 3)), "intercept_": np.zeros(3)}, None),
-    ("planes", {"feature_names_in_": np.array(list("abcd"), dtype=object)}, "the name of every column"),
 ]
 
 
@@ -206,11 +180,7 @@ SPEC = KernelSpec("rbf", 0.5)
     ("held", "change", "said"),
     [
         (SPEC, {"scale": 0.0}, None),
-        (SPEC, {"scale": -1e-300}, "the scale of a kernel must be a number from 0 up"),
-        (SPEC, {"scale": np.inf}, "KernelSpec.scale must be a finite number"),
-        (SPEC, {"kind": "round"}, "KernelSpec.kind must be one of"),
         (SPEC, {"degree": 2**31 - 1}, None),
-        (SPEC, {"degree": 2**31}, "KernelSpec.degree must be"),
         (Kernel("rbf", SPEC), {"spec": None}, "a kernel must have its numbers"),
         (Kernel("precomputed", None), {"spec": SPEC}, "a kernel must have its numbers"),
         (Kernel("precomputed", None), {"centre": np.zeros(2)}, "rows of this kernel have no centre"),
@@ -232,15 +202,10 @@ def test_the_parts_of_a_machine(held, change, said):
     ("change", "said"),
     [
         ({}, None),
-        ({"support": np.arange(4)}, "every support vector must have its coefficients"),
-        ({"coef": np.ones((2, 2))}, "every support vector must have its coefficients"),
         ({"n_support": np.array([1, 1])}, "every support vector must have its coefficients"),
         ({"n_support": np.array([3, 0])}, None),
         ({"n_support": np.array([2**62, 2**62, 2**62, 2**62 + 3])}, "every support vector must have its coefficients"),
-        ({"support": np.array([0, 1, -1])}, "Expansion.support must be"),
         ({"intercept": np.array([0.0, 1e150, -1e150])}, None),
-        ({"intercept": np.array([0.0, 0.0, 1.1e150])}, "intercepts must have sums that are numbers"),
-        ({"intercept": np.array([-1.1e150, 0.0, 0.0])}, "intercepts must have sums that are numbers"),
     ],
 )
 def test_an_expansion_has_a_coefficient_of_every_vector(change, said):

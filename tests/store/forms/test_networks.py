@@ -15,7 +15,7 @@ from posteriori.statistics.comoments import FamilyMoments
 from posteriori.statistics.joint import Joint
 from posteriori.table.schema import Column
 
-from .refusals import GONE, judged, remade
+from .refusals import judged, remade
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -134,9 +134,6 @@ def test_the_same_answers_to_the_last_bit(name):
         ([], None),
         ([[0, 3]], "an arrow must have two ends that are nodes"),
         ([[2**62, 0]], "an arrow must have two ends that are nodes"),
-        ([[0, 1, 2]], "an arrow must have two ends that are nodes"),
-        ([[0]], "an arrow must have two ends that are nodes"),
-        ([[-1, 0]], "Dag.edges must be"),
         ([[0, 1], [1, 0]], "cycle"),
         ([[0, 0]], "cycle"),
     ],
@@ -157,7 +154,6 @@ NODES = "every node has states, or a line"
 LINE = "a line must have α, β and σ² of every configuration"
 UV = ("u", "v")
 ROWS = [
-    ("told", {"name": GONE}, "a BayesNet must have the fields"),
     ("told", {"states": {"a": UV}}, "every node must have states"),
     ("told", {"states": {"a": UV, "b": UV, "c": UV}}, "every node must have states"),
     ("told", {"states": {"b": UV, "a": UV}}, None),
@@ -169,8 +165,6 @@ ROWS = [
     ("told", tables(lambda t: t[:-1]), "the tables must have 6 numbers; got 5"),
     ("told", tables(lambda t: np.append(t, 1.0)), "the tables must have 6 numbers; got 7"),
     ("told", tables(lambda t: t * 1.5), "sum"),
-    ("told", tables(lambda t: t - 1.0), "BayesNet.tables must be"),
-    ("told", {"how": None}, "BayesNet.how must be Smoothing"),
     ("told", {"how": Smoothing(2.0)}, None),
     ("net", {"statistics": None}, None),
     ("net", {"ascent": Ascent(None, (-1.0,), True)}, None),
@@ -185,13 +179,9 @@ ROWS = [
     ("net", told(joints=lambda held: held * 2), "there must be joint counts"),
     ("net", told(joints=lambda held: (FamilyMoments((), ()),)), "there must be joint counts"),
     ("net", told(joints=fewer), FAMILY),
-    ("hybrid", {"how": GONE}, "a HybridNet must have the fields"),
     ("hybrid", {"states": {"a": UV}}, NODES),
     ("hybrid", {"states": {"a": UV, "b": UV, "x": UV}}, NODES),
     ("hybrid", {"states": {"a": UV, "b": UV, "n": UV}}, NODES),
-    ("hybrid", {"lines": {"x": (np.zeros(2), np.zeros((2, 0)))}}, NODES),
-    ("hybrid", {"lines": {"x": (np.zeros(2),) * 2, "z": (np.zeros(1),) * 3}}, "a line is α, β and σ²"),
-    ("hybrid", {"lines": {"x": (np.zeros(2),) * 4, "z": (np.zeros(1),) * 3}}, "a line is α, β and σ²"),
     ("hybrid", {"dag": po.Dag("abxz", [("a", "x"), ("x", "b"), ("x", "z")])}, "has parents with states"),
     ("hybrid", line(0, lambda p: np.zeros(2)), LINE),
     ("hybrid", line(0, lambda p: np.zeros(())), LINE),
@@ -218,12 +208,8 @@ ROWS = [
         ),
         "counts of other nodes",
     ),
-    *(("codes", {name: GONE}, f"must have '{name}'") for name in ("_class_node", "_parents", "statistics_")),
-    ("codes", {"n_features_in_": 2}, "n_features_in_ must be the number of columns"),
-    ("codes", parents(lambda p: p[:-1]), "every column, and the class, must have its parents"),
-    ("codes", parents(lambda p: (*p, ())), "every column, and the class, must have its parents"),
     ("codes", parents(lambda p: ((4,), *p[1:])), "a parent must be a column or the class"),
-    ("codes", parents(lambda p: ((2**31 + 1,), *p[1:])), "BayesNetClassifier._parents must be"),
+    ("codes", parents(lambda p: ((2**31 + 1,), *p[1:])), "a parent must be a column or the class"),
     ("codes", parents(lambda p: ((3, 3), *p[1:])), "a parent is one once"),
     ("codes", parents(lambda p: ((0,), *p[1:])), "go round in a circle"),
     ("codes", parents(lambda p: (*p[:-1], (0,))), "go round in a circle"),
@@ -233,7 +219,7 @@ ROWS = [
     ("codes", told(joints=()), "moments of the families of numbers"),
     ("codes", told(joints=lambda held: held * 2), "moments of the families of numbers"),
     ("codes", told(joints=lambda held: (*held, held[0], held[0])), "moments of the families of numbers"),
-    ("codes", told(cuts=()), "all columns must be counted by values"),
+    ("codes", told(cuts=()), "there must be cuts of all columns"),
     ("codes", told(joints=lambda held: (FamilyMoments((), ()),)), "there must be joint counts"),
     ("codes", told(joints=fewer), FAMILY),
     ("numbers", told(joints=lambda held: held[:1]), "all columns must be counted by values"),
@@ -270,7 +256,6 @@ def test_a_line_of_a_file_does_not_stand_for_many():
     [
         ({"smoothing": 0.0}, None),
         ({"smoothing": -1.0}, "smoothing is a number from 0"),
-        ({"smoothing": np.inf}, "Smoothing.smoothing must be a finite number"),
         ({"ess": 1.0}, None),
         ({"ess": 1.0, "backoff": 1.0}, "give one of them"),
     ],

@@ -11,7 +11,7 @@ import pytest
 
 import posteriori as po
 from posteriori.bayes.averaged import RowStore
-from posteriori.errors import ModelFileError, StatisticsError
+from posteriori.errors import StatisticsError
 from posteriori.statistics.comoments import CoMoments, FamilyMoments
 from posteriori.statistics.counts import Counts
 from posteriori.statistics.histogram import Histogram
@@ -20,7 +20,6 @@ from posteriori.statistics.moments import Moments, Span
 from posteriori.statistics.sample import Sample
 from posteriori.statistics.statistics import Statistics
 from posteriori.store.forms import form_of
-from posteriori.store.forms.statistics import _holds
 
 from .refusals import judged
 
@@ -30,16 +29,14 @@ HISTOGRAM = Histogram.of([1.5, 2.0, 1.5, 3.0], [0, 1, 1, 0], n_classes=2)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"table": np.zeros_like(HISTOGRAM.table)}, "counted"),
-        ({"table": HISTOGRAM.table[:2]}, "counts for every value"),
-        ({"values": HISTOGRAM.values[::-1].copy()}, "rise"),
+        ({}, None),
+        ({"table": np.zeros_like(HISTOGRAM.table)}, "every value of a histogram must have been counted"),
+        ({"values": HISTOGRAM.values[::-1].copy()}, "the values of a histogram must rise"),
     ],
 )
 def test_a_histogram_has_values_that_rise_and_were_counted(change, said):
-    form = form_of(Histogram)
-    assert np.array_equal(form.make(form.take(HISTOGRAM)).table, HISTOGRAM.table)
-    with pytest.raises(ModelFileError, match=said):
-        form.make(form.take(dataclasses.replace(HISTOGRAM, **change)))
+    made = judged(HISTOGRAM, change, said)
+    assert made is None or np.array_equal(made.table, HISTOGRAM.table)
 
 
 @pytest.mark.parametrize("whole", [(True, True), (True, False), (False, True), (False, False)])
@@ -58,9 +55,9 @@ def test_a_sample_is_of_rows_that_the_histogram_counts(numbers, often, holds, wh
     histogram = Histogram.of([1.5, 2.0, 1.5, 3.0], [0, 1, 1, 0], 2, None if whole[0] else [1.0, 0.5, 1.0, 1.0])
     table = np.array(often, dtype=np.int64 if whole[1] else np.float64)
     cells = np.array(numbers).view(np.uint64)
-    assert _holds(histogram, cells, table) == (holds if holds is not None else whole != (True, True))
-    assert _holds(Histogram.zero(2), cells[np.isnan(numbers)], table[np.isnan(numbers)])
-    assert not _holds(Histogram.zero(2), cells, table)
+    assert histogram.has_counted(cells.view(float), table) == (holds if holds is not None else whole != (True, True))
+    assert Histogram.zero(2).has_counted(cells[np.isnan(numbers)].view(float), table[np.isnan(numbers)])
+    assert not Histogram.zero(2).has_counted(cells.view(float), table)
 
 
 def test_a_value_that_was_counted_in_no_class_is_refused_by_the_kernel_too():
@@ -84,7 +81,6 @@ N = np.iinfo(np.int64)
         ([0, 4], "counts have 3 rows, their scopes 4"),
         ([1, 3], "one after another, at 0"),
         ([0, 2, 1, 3], "one after another, at 0"),
-        ([], "one after another, at 0"),
         ([0, N.max, N.min + 4, 3], "one after another, at 0"),  # each less the last is above 0 in 64 bits
     ],
 )
@@ -155,38 +151,21 @@ WIDER = dataclasses.replace(JOINT, counts=Counts(np.ones((8, 3)), JOINT.counts.o
     ("held", "change", "said"),
     [
         (SPAN, {}, None),
-        (SPAN, {"low": np.zeros((2, 2))}, "as many ends below as above"),
         (SPAN, {"low": np.full((2, 3), -np.inf), "high": np.full((2, 3), np.inf)}, None),
         (SPAN, {"low": np.full((2, 3), np.nan)}, "the ends of a span must be numbers"),
         (SPAN, {"high": np.full((2, 3), np.nan)}, "the ends of a span must be numbers"),
         (MOMENTS, {"span": None, "peak": None}, None),
-        *((MOMENTS, {name: np.ones((2, 2))}, ONE) for name in ("n", "mean", "m2", "peak")),
-        (MOMENTS, {"span": Span(np.zeros((2, 2)), np.ones((2, 2)), False)}, ONE),
         (CO, {"span": None, "peak": None}, None),
-        (CO, {"n": np.ones(3)}, EVERY),
-        (CO, {"c": np.zeros((2, 3, 2))}, EVERY),
-        (CO, {"c": np.zeros((1, 3, 3))}, EVERY),
-        (CO, {"peak": np.zeros((2, 2))}, "co-moments must have the span of every class"),
-        (CO, {"span": Span(np.zeros((1, 3)), np.ones((1, 3)), False)}, "co-moments must have the span of every class"),
         (SAMPLE, {"hashes": np.array([1, 2**64 - 1], np.uint64)}, None),
         (SAMPLE, {"hashes": np.array([5, 5], np.uint64)}, "the hashes of a sample must rise"),
         (SAMPLE, {"hashes": np.array([2**64 - 1, 0], np.uint64)}, "the hashes of a sample must rise"),
-        (SAMPLE, {"hashes": np.array([1], np.uint64)}, "the cells and counts of every row"),
-        (SAMPLE, {"cells": np.zeros((3, 3), np.uint64)}, "the cells and counts of every row"),
-        (SAMPLE, {"table": np.ones((1, 2))}, "the cells and counts of every row"),
         (SAMPLE, {"level": 64}, None),
-        (SAMPLE, {"level": 65}, "Sample.level must be"),
         (HISTOGRAM, {"level": 63}, None),
-        (HISTOGRAM, {"level": 64}, "Histogram.level must be"),
-        (STORE, {"weight": np.ones(3)}, "stored rows must have a weight each"),
         (FAMILY, {}, None),
-        (FAMILY, {"scopes": FAMILY.scopes[:1]}, "every family must have its co-moments"),
         (FAMILY, {"scopes": (((), (1, 2)), ((), (1,)))}, "the co-moments of a family must have its columns"),
         (FAMILY, {"scopes": (((), ()), ((), (1,)))}, "the co-moments of a family must have its columns"),
         (FAMILY, {"scopes": (((), (1,)), ((), (1,)))}, None),
         (JOINT, {}, None),
-        (JOINT, {"full": np.array([6])}, "joint counts must have the columns of every scope"),
-        (JOINT, {"scopes": JOINT.scopes[:1]}, "joint counts must have the columns of every scope"),
         (JOINT, {"scopes": np.zeros((2, 0), np.int32)}, "a scope must have a column"),
         (JOINT, {"scopes": np.array([[0, 1], [-1, 2]], np.int32)}, "must stand before its end"),
         (JOINT, {"full": np.array([5, 3])}, "joint counts must have a row for every cell"),
@@ -215,7 +194,6 @@ def family(scopes):
 
 ROWS = [
     *((name, {}, None) for name in ("naive", "gaussian", "words", "tan", "lazy", "numbers")),
-    ("naive", {"roles": ("cells", "numbers")}, "every column must have a role"),
     ("naive", {"rows": np.array([15])}, "a number of rows for every class"),
     ("naive", {"rows": np.array([15, 15, 0])}, "a number of rows for every class"),
     ("naive", lambda h: {"cells": dataclasses.replace(h.cells, table=h.cells.table[:, :1])}, "the cells must be of the cl"),
@@ -232,7 +210,7 @@ ROWS = [
         lambda h: {"histograms": (dataclasses.replace(h.histograms[0], table=np.ones((len(h.histograms[0].values), 3))),)},
         "histograms must be of the classes of the schema",
     ),
-    ("tan", lambda h: {"cuts": h.cuts[:2]}, "cuts of all columns or of none"),
+    ("tan", lambda h: {"cuts": h.cuts[:2]}, "there must be cuts of all columns"),
     ("tan", {"cuts": (None, np.array([0.0, 0.0]), None)}, "the cuts of column 'wind' must rise"),
     ("tan", {"cuts": (None, np.array([0.0, 1.0]), None)}, "the values of column 'wind' must be its bins"),
     ("tan", {"cuts": (None, np.array([7.0]), None)}, None),
@@ -270,7 +248,6 @@ def test_statistics_fit_their_schema(name, change, said):
     ("name", "change", "said"),
     [
         *((name, {}, None) for name in ("categorical", "normal", "normals")),
-        ("normal", schema(columns=fitted("naive").schema.columns), "a number of rows for every class"),
         ("normal", {"rows": np.array([3])}, "a number of rows for every class"),
         ("normal", {"table": MOMENTS}, None),
         ("normal", lambda h: {"table": Moments(*(np.ones((3, 2)) for _ in range(3)), None, None)}, "of the classes"),
@@ -299,7 +276,7 @@ def test_rows_of_files_that_tell_no_lightest_one_do_not_vanish_unseen() -> None:
         model, form = po.NaiveBayes().fit(X, y, w), form_of(Statistics)
         fields = dict(form.take(model.statistics_))
         del fields["lightest"]
-        model.statistics_ = form.build(fields)
+        model.statistics_ = form.make(fields)
         with contextlib.suppress(StatisticsError):
             model.forget(X[:1], y[:1], w[:1])
             assert model.statistics_.cells.table[0, 0] == pytest.approx(light, rel=1e-4)

@@ -13,7 +13,7 @@ import pytest
 from posteriori.errors import ModelFileError, NotStorable
 from posteriori.store.codec import Reader, Writer
 from posteriori.store.container import Budget
-from posteriori.store.forms.tables import is_distinct
+from posteriori.store.schemas import is_distinct
 from posteriori.table.schema import Column, Reading, Schema
 
 from .refusals import GONE, judged, remade
@@ -50,19 +50,11 @@ def test_a_schema_comes_back_with_all_that_it_says(reading):
     ("change", "said"),
     [
         ({"names": ("sky", "wind", "sky")}, "duplicate columns"),
-        ({"names": ("sky", "wind")}, "the name, the kind and the size of every column"),
-        ({"kinds": ("categorical", "numeric")}, "the name, the kind and the size of every column"),
-        ({"sizes": np.array([3, 0])}, "the name, the kind and the size of every column"),
         ({"sizes": np.array([3, 1, 1])}, None),
         ({"sizes": np.array([3, 0, 1])}, "as many values as its sizes say"),
         ({"sizes": np.array([3, 0, 3])}, "as many values as its sizes say"),
         ({"sizes": np.array([2**62, 2**62, 2**63 - 1])}, "as many values as its sizes say"),
-        ({"declared": no(4)}, "as many values as its sizes say"),
-        ({"declared": no(6)}, "as many values as its sizes say"),
         ({"declared": no(5)}, None),
-        ({"values": ["blue", "grey", "red", False, True]}, "values and classes are tuples"),
-        ({"classes": ["in", "out"]}, "values and classes are tuples"),
-        ({"declared_classes": {"in"}}, "values and classes are tuples"),
         ({"values": ("blue", "grey", "grey", False, True)}, "column 'sky' must have different values"),
         ({"values": ("blue", "grey", None, False, True)}, "none of them missing"),
         ({"values": ("blue", "grey", float("nan"), False, True)}, "none of them missing"),
@@ -71,11 +63,6 @@ def test_a_schema_comes_back_with_all_that_it_says(reading):
         ({"classes": ("in", "in")}, "classes must be different"),
         ({"classes": (None,)}, None),  # of a network
         ({"classes": ()}, None),
-        ({"kinds": ("categorical", "number", "binary")}, "Schema.kinds must be"),
-        ({"sizes": np.array([3, -1, 3])}, "Schema.sizes must be"),
-        ({"target": 3}, "Schema.target must be a text or nothing"),
-        ({"notes": GONE}, "a Schema must have the fields"),
-        ({"target": GONE}, "a Schema must have the fields"),
     ],
 )
 def test_a_schema_is_refused_by_name(change, said):
@@ -85,15 +72,15 @@ def test_a_schema_is_refused_by_name(change, said):
 @pytest.mark.parametrize(
     ("reading", "said"),
     [
-        ((None, ".", (), ()), "a reading has five parts"),
-        ((None, ".", (), (), True, 1), "a reading has five parts"),
-        ([None, ".", (), (), True], "a reading has five parts"),
+        ((None, ".", (), ()), "Schema.reading must be"),
+        ((None, ".", (), (), True, 1), "Schema.reading must be"),
+        ([None, ".", (), (), True], "Schema.reading must be"),
         ((("a", "b"), ".", (), (), True), None),
-        ((("a", 1), ".", (), (), True), "words for missing cells must be texts"),
-        ((["a"], ".", (), (), True), "words for missing cells must be texts"),
+        ((("a", 1), ".", (), (), True), "Schema.reading must be"),
+        ((["a"], ".", (), (), True), "Schema.reading must be"),
         ((None, ",", (), (), True), None),
-        ((None, ";", (), (), True), "a decimal mark must be '.' or ','"),
-        ((None, None, (), (), True), "a decimal mark must be '.' or ','"),
+        ((None, ";", (), (), True), "Schema.reading must be"),
+        ((None, None, (), (), True), "Schema.reading must be"),
         ((None, ".", (("day", "%d/%m"),), (), True), None),
         ((None, ".", (("day", "%d//-%m"),), (), True), "dates must have a column and a form"),
         ((None, ".", (("day", "%d//%m"),), (), True), None),
@@ -101,12 +88,12 @@ def test_a_schema_is_refused_by_name(change, said):
         ((None, ".", (("day", ""),), (), True), "dates must have a column and a form"),
         ((None, ".", (("day",),), (), True), "dates must have a column and a form"),
         ((None, ".", (("day", "%d", "%m"),), (), True), "dates must have a column and a form"),
-        ((None, ".", (["day", "%d"],), (), True), "dates must have a column and a form"),
+        ((None, ".", (["day", "%d"],), (), True), "Schema.reading must be"),
         ((None, ".", (), (1.0, 1.0), True), "edges must ascend"),
         ((None, ".", (), (1.0, np.nextafter(1.0, 2)), True), None),
-        ((None, ".", (), (1.0, float("inf")), True), "edges must ascend"),
-        ((None, ".", (), [1.0], True), "edges must ascend"),
-        ((None, ".", (), (), 1), "whether a file begins with names"),
+        ((None, ".", (), (1.0, float("inf")), True), "Schema.reading must be"),
+        ((None, ".", (), [1.0], True), "Schema.reading must be"),
+        ((None, ".", (), (), 1), "Schema.reading must be"),
     ],
 )
 def test_a_reading_is_refused_by_name(reading, said):
@@ -167,7 +154,7 @@ def test_they_come_back_as_they_were(held):
         ('{"is":"Interval","left":2,"right":1,"closed":"right"}', "no Interval can be made"),
         ('{"is":"Interval","left":1,"right":1,"closed":"right"}', None),
         ('{"is":"Interval","left":1,"right":2,"closed":"open"}', "no Interval can be made"),
-        ('{"is":"Interval","left":1,"right":2,"closed":3}', "Interval.closed must be a text"),
+        ('{"is":"Interval","left":1,"right":2,"closed":3}', "Interval.closed must be one of"),
         ('{"is":"Interval","left":"a","right":"b","closed":"left"}', "no Interval can be made"),
         ('{"is":"Interval","left":1,"closed":"left"}', "no Interval can be made"),
         ('{"is":"Interval","left":1,"right":2,"closed":"left","more":1}', "an Interval has no field 'more'"),
