@@ -11,7 +11,6 @@ import posteriori as po
 from posteriori.bayes.factored import RowScorer, kept_for, roles_of
 from posteriori.bayes.factored import density_names as choose_densities
 from posteriori.errors import ModelError
-from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 
 NEW, GONE = "never seen", None
@@ -68,7 +67,7 @@ def test_a_row_takes_the_short_way_under_every_density_that_it_knows():
     scorer = RowScorer.of(model.factored_, model.schema_)
     assert scorer is not None
     row = {name: cells[:1].tolist()[0] for name, cells in X.items()}
-    assert np.array_equal(scorer.log_joint(row, Seen()), model.predict_joint_log_proba(row))
+    assert np.array_equal(scorer.log_joint(row)[0], model.predict_joint_log_proba(row))
     wide = po.NaiveBayes(kinds="categorical").fit(rng.integers(0, 2, (20, 201)), np.arange(20) % 2)
     assert RowScorer.of(wide.factored_, wide.schema_) is None
 
@@ -153,13 +152,13 @@ def test_the_log_density_of_theta_is_its_sum(smoothing, prior):
 
 def test_the_joint_and_its_parts_of_every_density():
     model, X = several(0.5)
-    frame, seen = open_frame(X), Seen()
-    joint, parts = model.factored_.log_joint(frame, seen, 1), model.factored_.parts(frame)
+    frame = open_frame(X)
+    (joint, _), parts = model.factored_.log_joint(frame, 1), model.factored_.parts(frame)
     assert parts.shape == (4, 6, 2)
     assert joint == pytest.approx(model.factored_.log_prior + parts.sum(axis=1))
     nothing = po.NaiveBayes(density={"x": "gaussian"}).fit({"x": [1.0, 2.0]}, [0, 1]).factored_
     nothing.densities = []
-    assert nothing.log_joint(open_frame({"x": [1.0, 2.0, 3.0]}), Seen(), 1) == pytest.approx(np.log([[0.5, 0.5]] * 3))
+    assert nothing.log_joint(open_frame({"x": [1.0, 2.0, 3.0]}), 1)[0] == pytest.approx(np.log([[0.5, 0.5]] * 3))
 
 
 @pytest.fixture(scope="module")
@@ -195,16 +194,16 @@ ROW = {"word": "u", "bell": 0.5, "other": -0.25, "curve": 0.125, "code": 2}
 )
 def test_gaps_and_strangers_of_one_row_are_told_as_of_many(scorer, changed, missing, unseen):
     model, quick = scorer
-    seen, row = Seen(), ROW | changed
-    found = quick.log_joint(row, seen)
+    row = ROW | changed
+    found, seen = quick.log_joint(row)
     assert (seen.missing, seen.unseen) == (missing, unseen)
-    many = model.factored_.log_joint(
+    many, both = model.factored_.log_joint(
         open_frame(
             {k: np.array([v, v], dtype=object if isinstance(v, str) or v is None else None) for k, v in row.items()}
         ),
-        Seen(),
         1,
     )
+    assert both == seen + seen
     assert np.array_equal(found[0], many[0])
 
 
@@ -227,7 +226,7 @@ def test_rows_that_take_the_long_way(scorer):
         np.ones((2, 5)),
         np.ones((1, 4)),
     ):
-        assert quick.log_joint(row, Seen()) is None
+        assert quick.log_joint(row) is None
 
 
 def test_one_array_of_numbers_takes_the_short_way_by_every_density():
@@ -240,16 +239,17 @@ def test_one_array_of_numbers_takes_the_short_way_by_every_density():
     ):
         model = po.NaiveBayes(kinds=kinds, density=density).fit(X, y)
         quick = RowScorer.of(model.factored_, model.schema_)
-        row, seen = X[:1].copy(), Seen()
+        row = X[:1].copy()
         row[0, 2] = np.nan
         together = model.predict_joint_log_proba(np.vstack([row, row]))
-        assert np.array_equal(quick.log_joint(row, seen)[0], together[0])
+        found, seen = quick.log_joint(row)
+        assert np.array_equal(found[0], together[0])
         assert (seen.missing, seen.unseen) == (1, 0)
-        assert quick.log_joint(np.array([[0, 1, np.inf, 2]]), Seen()) is None
+        assert quick.log_joint(np.array([[0, 1, np.inf, 2]])) is None
     bells = po.NaiveBayes(density="gaussian").fit(X[:, 1:], y)
     quick = RowScorer.of(bells.factored_, bells.schema_)
     assert quick.all_normal
-    assert np.array_equal(quick.log_joint(X[:1, 1:], Seen()), bells.predict_joint_log_proba(X[:2, 1:])[:1])
+    assert np.array_equal(quick.log_joint(X[:1, 1:])[0], bells.predict_joint_log_proba(X[:2, 1:])[:1])
 
 
 def test_models_without_a_short_way():

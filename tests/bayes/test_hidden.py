@@ -76,11 +76,11 @@ def test_hard_shares_are_counting_bit_for_bit(seed, K, n, text):
     y = rng.integers(0, K, n).astype(np.uint8)
     schema, frame = Schema(tuple(columns), tuple(range(K))), open_frame(X)
     roles = tuple(roles)
-    plain, one = collect(frame, schema, roles, y), collect(frame, schema, roles, y, np.ones(n))
+    (plain, _), (one, _) = collect(frame, schema, roles, y), collect(frame, schema, roles, y, np.ones(n))
     shares = np.zeros((n, K))
     shares[np.arange(n), y] = 1.0
     for n_jobs in (1, 3):
-        found = collect(frame, schema, roles, y, shares, n_jobs)
+        found, _ = collect(frame, schema, roles, y, shares, n_jobs)
         assert replace(found, moments=one.moments) == one
         assert np.array_equal(found.moments.n, one.moments.n)
         for part in ("mean", "m2"):  # of the same rows about other pivots
@@ -88,7 +88,7 @@ def test_hard_shares_are_counting_bit_for_bit(seed, K, n, text):
         assert np.array_equal(found.rows, plain.rows)
         assert (found.cells, found.words, found.histograms) == (plain.cells, plain.words, plain.histograms)
     weights = rng.random(n) + 0.5
-    one, found = (collect(frame, schema, roles, y, w) for w in (weights, shares * weights[:, None]))
+    one, found = (collect(frame, schema, roles, y, w)[0] for w in (weights, shares * weights[:, None]))
     np.testing.assert_allclose(found.cells.table, one.cells.table, rtol=1e-12)
     for part in ("mean", "m2"):
         np.testing.assert_allclose(getattr(found.moments, part), getattr(one.moments, part), rtol=1e-10, atol=1e-10)
@@ -130,9 +130,9 @@ def test_soft_counting_is_every_row_in_every_class(seed):
     X, _ = mixed(rng, n)
     roles = ("cells", "cells", "moments", "numbers")
     schema, soft = Schema(COLUMNS, tuple(range(K))), rng.dirichlet(np.ones(K), n)
-    found = collect(open_frame(X), schema, roles, np.zeros(n, np.uint8), soft)
+    found, _ = collect(open_frame(X), schema, roles, np.zeros(n, np.uint8), soft)
     tiled = {name: np.tile(cells, K) for name, cells in X.items()}
-    wanted = collect(open_frame(tiled), schema, roles, np.repeat(np.arange(K), n).astype(np.uint8), soft.T.ravel())
+    wanted, _ = collect(open_frame(tiled), schema, roles, np.repeat(np.arange(K), n).astype(np.uint8), soft.T.ravel())
     for a, b in [(found.rows, wanted.rows), (found.cells.table, wanted.cells.table)]:
         np.testing.assert_allclose(a, b, rtol=1e-12)
     for part in ("n", "mean", "m2"):

@@ -539,7 +539,7 @@ def test_the_posterior_is_the_product_of_its_parts():
     X, y = mixed()
     model = small().fit(X, y)
     pool, frame = model.grown_, model._open(X)
-    codes = pool.coding.code(frame, model._seen)
+    codes, _ = pool.coding.code(frame)
     Z = pool.points(frame, codes)
     said = {
         "trees": lambda: pool.trees.sums(codes, pool.concentration)[0] / len(pool.trees),

@@ -223,7 +223,7 @@ def test_the_same_seed_gives_the_same_trees_and_another_others():
 def test_the_posterior_is_the_tempered_mean_of_five(loss):
     X, y = mixed()
     model = small(loss).fit(X, y)
-    codes = model.grown_.coding.code(model._open(X), model._seen)
+    codes, _ = model.grown_.coding.code(model._open(X))
     mean = model.grown_.rounds.posterior(codes)
     assert_allclose(mean.sum(axis=1), 1.0)
     wanted = pooled([mean], model.class_prior_, np.array([*model.exponents_.values()]))

@@ -15,7 +15,6 @@ import posteriori as po
 from posteriori.errors import NotLearned, StatisticsError
 from posteriori.forest.counts import _either, depths, importances, impurity, pruned, same_questions
 from posteriori.kernels.trees import Codes, Trees, grow_trees
-from posteriori.table.encode import Seen
 
 RNG = np.random.default_rng(0)
 X = {"sky": RNG.choice(["a", "b", "c", "d"], 200), "wind": RNG.normal(size=200)}
@@ -136,7 +135,7 @@ def test_a_class_that_no_row_has_any_more_vanishes():
     model = tree()
     before = model.statistics_
     gone = before - before.counted(
-        before.coding.code(model._open(rows(Y == "in")), Seen()),
+        before.coding.code(model._open(rows(Y == "in")))[0],
         dataclasses.replace(before.schema, classes=("in",)),
         np.zeros((Y == "in").sum(), dtype=int),
         None,

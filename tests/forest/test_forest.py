@@ -465,7 +465,7 @@ def test_the_posterior_is_the_pool_of_means():
     X, y = mixed()
     model = small().fit(X, y)
     grown = model.grown_
-    codes = grown.coding.code(model._open(X), model._seen)
+    codes, _ = grown.coding.code(model._open(X))
     parts = [grown.members.sums(codes)[0] / 5, grown.trees.sums(codes, model.concentration_)[0] / 20]
     for part in parts:
         assert_allclose(part.sum(axis=1), 1.0)
@@ -479,7 +479,7 @@ def test_out_of_bag_answers_are_of_those_that_have_not_drawn_the_row():
     X, y = mixed(60)
     model = small().fit(X, y)
     grown, seeds = model.grown_, np.random.default_rng(0).integers(0, 1 << 63, 25, dtype=np.uint64)
-    codes = grown.coding.code(model._open(X), model._seen)
+    codes, _ = grown.coding.code(model._open(X))
     sums = [
         grown.members.sums(codes, draw_bags(60, None, seeds[:5])),
         grown.trees.sums(codes, model.concentration_, draw_bags(60, None, seeds[5:])),

@@ -22,7 +22,6 @@ from posteriori.errors import MemoryBudgetError, ModelError
 from posteriori.forest import grown as coding_room
 from posteriori.forest.grown import GrownClassifier, learn_coding
 from posteriori.statistics.cuts import greedy_cuts
-from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 from posteriori.table.kinds import resolve_kinds
 from posteriori.table.schema import Column, Schema
@@ -33,7 +32,7 @@ from .making import IRIS, mixed
 def learned(X):
     frame = open_frame(X)
     columns = tuple(Column(n, k) for n, k in zip(frame.names, resolve_kinds(frame, None)))
-    return learn_coding(frame, Schema(columns), None, Seen(), None, None)
+    return learn_coding(frame, Schema(columns), None, None, None)[:2]
 
 
 def test_missing_is_a_value_only_where_training_had_it():
@@ -43,8 +42,7 @@ def test_missing_is_a_value_only_where_training_had_it():
     assert coding.blank == (True, False, True, False)
     assert codes.sizes == (3, 2, 3, 3)
     assert codes.cells.tolist() == [[1, 0, 2], [0, 1, 0], [1, 0, 2], [0, 1, 2]]
-    seen = Seen()
-    asked = coding.code(open_frame({"a": ["z", None], "b": ["z", None], "n": [9.0, np.nan], "m": [-5.0, np.nan]}), seen)
+    asked, seen = coding.code(open_frame({"a": ["z", None], "b": ["z", None], "n": [9.0, np.nan], "m": [-5.0, np.nan]}))
     assert asked.cells.tolist() == [[0, 0], [2, 2], [2, 0], [0, 3]]
     assert (seen.missing, seen.unseen) == (4, 2)
 
@@ -97,7 +95,7 @@ def test_codes_are_bytes_while_one_more_than_all_values_fits(values, dtype):
     coding, codes = learned({"v": names})
     assert codes.cells.dtype == dtype
     assert codes.cells[0].tolist() == list(range(values))
-    assert coding.code(open_frame({"v": ["strange"]}), Seen()).cells.tolist() == [[values]]
+    assert coding.code(open_frame({"v": ["strange"]}))[0].cells.tolist() == [[values]]
 
 
 def test_a_column_of_too_many_values_is_refused_by_name(monkeypatch):
@@ -111,16 +109,15 @@ def test_codes_take_memory_that_is_asked_for_before():
     """Four bytes a cell."""
     frame = open_frame({"a": ["x", "y"] * 500, "b": ["u", "v"] * 500})
     columns = tuple(Column(n, k) for n, k in zip(frame.names, resolve_kinds(frame, None)))
-    learn_coding(frame, Schema(columns), None, Seen(), 8000.0, None)
+    learn_coding(frame, Schema(columns), None, 8000.0, None)
     with pytest.raises(MemoryBudgetError, match="codes of 1,000 rows in 2 columns"):
-        learn_coding(frame, Schema(columns), None, Seen(), 7999.0, None)
+        learn_coding(frame, Schema(columns), None, 7999.0, None)
 
 
 def test_missing_cells_are_counted():
-    seen = Seen()
     frame = open_frame({"a": ["x", None, None], "n": [1.0, np.nan, 2.0]})
     columns = tuple(Column(n, k) for n, k in zip(frame.names, resolve_kinds(frame, None)))
-    coding, _ = learn_coding(frame, Schema(columns), None, seen, None, None)
+    coding, _, seen = learn_coding(frame, Schema(columns), None, None, None)
     assert seen.missing == 3
     assert coding.sizes == (2, 3)
     assert coding.named == (True, False)
@@ -164,9 +161,6 @@ def test_rows_not_seen(name):
 
 def test_where_all_has_seen_every_row_there_is_no_score():
     class Knows(GrownClassifier):
-        def __init__(self):
-            super().__init__(None, None, None, None, None, None)
-
         def _grow(self, coding, codes, rows):
             return coding, np.full((codes.n, 2), np.nan)
 
@@ -197,7 +191,7 @@ def test_explain_leaves_columns_out(name):
     without = model._log_without(some)
     assert without.shape == (7, 4, 3)
     frame = model._open(some)
-    codes = model.grown_.coding.code(frame, Seen())
+    codes, _ = model.grown_.coding.code(frame)
     for j in range(4):
         assert_array_equal(without[:, j], np.log(model._answer(frame, codes.without(j))))
     assert_array_equal(model._answer(frame, codes), model.predict_proba(some))

@@ -15,7 +15,6 @@ from posteriori.decision.folds import stratified
 from posteriori.forest import linear
 from posteriori.forest.grown import learn_coding
 from posteriori.forest.linear import FOLDS, Landmarks, Linear, fit_folds, learn_points
-from posteriori.table.encode import Seen
 from posteriori.table.rows import read_rows
 
 
@@ -64,7 +63,7 @@ def test_a_point_never_lies_nearer_than_itself():
 
 def learned(X, weights=None):
     rows = read_rows(X, np.zeros(len(next(iter(X.values()))), dtype=int), weights, who="test")
-    coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, Seen(), None, 1)
+    coding, codes, _ = learn_coding(rows.frame, rows.schema, rows.weights, None, 1)
     return rows.frame, coding, codes, learn_points(rows.frame, codes, coding.blank, rows.weights)
 
 
@@ -110,7 +109,7 @@ def test_cells_of_which_nothing_is_known_are_zero():
     frame, coding, codes, points = learned(TABLE)
     asked = pd.DataFrame({**TABLE, "two": ["c"] * 5, "number": [1e300] * 5})
     rows = read_rows(asked, np.zeros(5), who="test")
-    Z = points(rows.frame, coding.code(rows.frame, Seen()))
+    Z = points(rows.frame, coding.code(rows.frame)[0])
     assert (Z[:, 2] == 0).all()
     assert (Z[:, 0] == linear.CLIP).all()
     for j in range(5):
@@ -190,7 +189,7 @@ def test_numbers_end_at_four_deviations_and_sparse_rows_are_read():
     assert points(frame, codes)[-1, 0] == 4.0
     assert points(frame, codes)[0, 0] == pytest.approx(-x.mean() / x.std())
     rows = read_rows(sparse.csr_array(x[:, None]), np.zeros(51), who="test")
-    coding, codes = learn_coding(rows.frame, rows.schema, None, Seen(), None, 1)
+    coding, codes, _ = learn_coding(rows.frame, rows.schema, None, None, 1)
     again = learn_points(rows.frame, codes, coding.blank, None)
     assert_allclose(again(rows.frame, codes), points(frame, codes))
     some = np.array([50, 3])

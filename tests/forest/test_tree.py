@@ -394,7 +394,7 @@ def test_costs_and_concentrations_are_weighed_by_rows_that_took_no_part(monkeypa
     model, losses = noted(monkeypatch, po.BayesTree(criterion, ccp_alpha="auto"), X, y, w)
     cs, alphas = tree_room.CONCENTRATIONS, [a / total for a in tree_room.COSTS]
     coding = model.statistics_.coding
-    codes = coding.code(model._open(X), tree_room.Seen())
+    codes, _ = coding.code(model._open(X))
     folds = tree_room.folds_of(tree_room.CodedTable(list(codes.cells), codes.sizes), y, w, 5)
     assert len(losses[0]) == len(folds) == 5
     for fold, loss in zip(folds, losses[0]):

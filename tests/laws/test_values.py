@@ -29,7 +29,6 @@ WORKING = {  # what a loop changes as it goes
     "store.sql.scores.Scores",
     "structure.independence.Arrowheads",
     "structure.independence.Separated",
-    "table.encode.Seen",
 }
 ARRAYS = re.compile(r"\b(Array|Floats|Ints|Bools|Cells|Gram|Sums|Normals|Regression|Scored)\b")  # in a field's type
 

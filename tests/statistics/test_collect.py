@@ -24,7 +24,7 @@ from posteriori.statistics.collect import (
     with_values_of_codes,
 )
 from posteriori.statistics.cuts import local_codes, with_bins
-from posteriori.table.encode import Coded, Seen
+from posteriori.table.encode import Coded
 from posteriori.table.frame import open_frame
 from posteriori.table.schema import Column, Schema
 
@@ -63,8 +63,7 @@ def test_every_role_is_what_the_rows_have(seed, how, jobs):
     if how == "shares":
         w = rng.dirichlet(np.ones(3), n)
     given_w = {"none": None, "weights": w.sum(axis=1), "shares": w}[how]
-    seen = Seen()
-    found = collect(open_frame(X), schema(word=["a", "zz"]), ROLES, y, given_w, jobs, seen)
+    found, seen = collect(open_frame(X), schema(word=["a", "zz"]), ROLES, y, given_w, jobs)
     assert found.rows == pytest.approx(w.sum(axis=0))
     values = found.schema["word"].values
     assert set(values) == {"a", "zz"} | {v for v in X["word"] if v is not None}
@@ -100,8 +99,8 @@ def test_shares_are_the_sum_of_rows_that_weigh_so_much_in_each_class(seed, names
     roles = tuple(role for name, role in zip(KINDS, ROLES) if name in names)
     frame = open_frame({name: X[name] for name in kinds})
     values = {name: tuple("abc") for name in names & {"word"}}
-    found = collect(frame, schema(kinds, **values), roles, y, w)
-    apart = [collect(frame, schema(kinds, **values), roles, np.full_like(y, k), w[:, k].copy()) for k in range(3)]
+    found, _ = collect(frame, schema(kinds, **values), roles, y, w)
+    apart = [collect(frame, schema(kinds, **values), roles, np.full_like(y, k), w[:, k].copy())[0] for k in range(3)]
     for part in ("rows", "cells.table", "moments.n", "moments.mean", "moments.m2"):
         got, *each = (operator.attrgetter(part)(s) for s in (found, *apart))
         axis = 0 if part == "rows" or part.startswith("moments") else 1
@@ -122,7 +121,7 @@ def test_sparse_tables_are_counted_as_dense_ones(seed, weighted, explicit):
     y, w = rng.integers(0, 2, n).astype(np.uint8), rng.random(n) if weighted else None
     kinds = {"b0": "binary", "b1": "binary", "t0": "count", "t1": "count"}
     roles = ("cells", "cells", "events", "events")
-    found = collect(open_frame(table), schema(kinds, (0, 1)), roles, y, w)
+    found, _ = collect(open_frame(table), schema(kinds, (0, 1)), roles, y, w)
     weight = np.ones(n) if w is None else w
     for j in (0, 1):
         for v in (0, 1):
@@ -172,14 +171,14 @@ def test_counts_that_are_none_have_a_place(form, bad):
 
 def test_counts_are_whole_as_long_as_floats_are():
     y, kinds = np.zeros(2, np.uint8), {"x0": "count"}
-    whole = collect(open_frame(np.array([[EXACT / 2], [EXACT / 2]])), schema(kinds, (0,)), ("events",), y)
+    whole, _ = collect(open_frame(np.array([[EXACT / 2], [EXACT / 2]])), schema(kinds, (0,)), ("events",), y)
     assert whole.words.table.tolist() == [[EXACT]]
     assert whole.words.table.dtype.kind == "i"
-    half = collect(open_frame(np.array([[0.5], [2.0]])), schema(kinds, (0,)), ("events",), y)
+    half, _ = collect(open_frame(np.array([[0.5], [2.0]])), schema(kinds, (0,)), ("events",), y)
     assert half.words.table.tolist() == [[2.5]]
     with pytest.raises(CountOverflow, match="more than can be added exactly"):
         collect(open_frame(np.array([[EXACT], [2.0]])), schema(kinds, (0,)), ("events",), y)
-    big = collect(open_frame(np.array([[EXACT], [2.0]])), schema(kinds, (0,)), ("events",), y, np.ones(2))
+    big, _ = collect(open_frame(np.array([[EXACT], [2.0]])), schema(kinds, (0,)), ("events",), y, np.ones(2))
     assert big.words.table[0, 0] == EXACT + 2
     with pytest.raises(CountOverflow):
         collect(open_frame(np.array([[1e308], [1e308]])), schema(kinds, (0,)), ("events",), y, np.ones(2))
@@ -224,7 +223,7 @@ def test_codes_are_counted_again(seed):
     X = {"word": X["word"], "more": np.random.default_rng(seed).choice(["p", "q"], len(y))}
     names = schema({"word": "categorical", "more": "categorical"}, word=["never"])
     table, found = collect_coded(open_frame(X), names, (), y, None, True, 1, None)
-    assert found == collect(open_frame(X), names, ("cells",) * 2, y) or found.joints
+    assert found == collect(open_frame(X), names, ("cells",) * 2, y)[0] or found.joints
     counts, by_class = count_coded(table, y, 3, None)
     assert counts == found.cells
     assert by_class.tolist() == np.bincount(y).tolist() == found.rows.tolist()
@@ -295,8 +294,8 @@ def test_shares_of_coded_rows_are_summed_by_class(seed):
 def test_only_cells_that_are_missing_are_told(role):
     kind = "count" if role == "events" else "numeric"
     for cells, missing in (([1.0, 2.0], 0), ([1.0, np.nan], 1)):
-        seen = Seen()
-        collect(open_frame(np.array(cells)[:, None]), schema({"x0": kind}), (role,), np.zeros(2, np.uint8), seen=seen)
+        frame = open_frame(np.array(cells)[:, None])
+        _, seen = collect(frame, schema({"x0": kind}), (role,), np.zeros(2, np.uint8))
         assert seen.missing == missing
     cuts = (np.array([1.5]),)
     assert local_codes(open_frame(np.array([[1.0], [2.0]])), cuts, 1).n_missing == 0
@@ -317,10 +316,8 @@ def test_values_beyond_all_memory_are_refused_with_the_widest_column():
 def test_events_are_summed_by_class_and_missing_ones_are_none(shares):
     X, y = np.array([[1.0, 2.0], [np.nan, 4.0], [3.0, 0.0], [5.0, 1.0]]), np.array([0, 1, 1, 2], np.uint8)
     w = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.25, 0.25, 0.5], [0.0, 0.0, 1.0]]) if shares else np.eye(3)[y]
-    seen = Seen()
-    found = collect(
-        open_frame(X), schema({"x0": "count", "x1": "count"}), ("events",) * 2, y, w if shares else None, seen=seen
-    )
+    columns = schema({"x0": "count", "x1": "count"})
+    found, seen = collect(open_frame(X), columns, ("events",) * 2, y, w if shares else None)
     assert found.words.table.tolist() == (np.nan_to_num(X).T @ w).tolist()
     assert found.words.table.dtype.kind == "f"  # NaN is no whole number
     assert seen.missing == 1
@@ -330,7 +327,7 @@ def test_bits_that_all_rows_of_a_class_have_leave_no_zeros():
     table = sparse.csr_array(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]))
     y = np.array([0, 0, 1], np.uint8)
     for w in (None, np.array([0.1, 0.2, 0.7])):
-        found = collect(open_frame(table), schema({"b0": "binary", "b1": "binary"}, (0, 1)), ("cells",) * 2, y, w)
+        found, _ = collect(open_frame(table), schema({"b0": "binary", "b1": "binary"}, (0, 1)), ("cells",) * 2, y, w)
         mass = np.ones(3) if w is None else w
         wanted = [[0, mass[2]], [mass[0] + mass[1], 0], [mass[0], 0], [mass[1], mass[2]]]
         assert found.cells.table.tolist() == pytest.approx(np.array(wanted))

@@ -69,7 +69,7 @@ def counted(
     classes = sorted({*labels.tolist(), *more})
     y = np.searchsorted(classes, labels).astype(np.uint8)
     told = Schema(tuple(columns), tuple(classes), frozenset(more))
-    return collect(open_frame(X), told, tuple(KINDS[n][1] for n in X), y)
+    return collect(open_frame(X), told, tuple(KINDS[n][1] for n in X), y)[0]
 
 
 def assert_same(a: Statistics, b: Statistics) -> None:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 from posteriori.table.kinds import resolve_kinds
 from posteriori.table.prepare import MOST_VALUES, _measured, prepare
@@ -23,8 +22,12 @@ def learned(X, kinds=None, view="one-hot"):
     return prepare(frame, Schema(tuple(map(Column, frame.names, resolve_kinds(frame, kinds)))), view)
 
 
-def points(how, X, seen=None):
-    return how(open_frame(X).matched(how.schema.names), seen)
+def points(how, X):
+    return how(open_frame(X).matched(how.schema.names))
+
+
+def points_seen(how, X):
+    return how.with_seen(open_frame(X).matched(how.schema.names))
 
 
 def table():
@@ -46,8 +49,8 @@ def test_numbers_are_filled_and_scaled_by_the_training_rows():
 
 
 def test_missing_and_unseen_cells_are_counted():
-    how, seen = learned(table()), Seen()
-    points(how, pd.DataFrame({"age": [np.nan, 1.0], "job": ["z", None], "on": [True, True]}), seen)
+    X = pd.DataFrame({"age": [np.nan, 1.0], "job": ["z", None], "on": [True, True]})
+    _, seen = points_seen(learned(table()), X)
     assert (seen.missing, seen.unseen) == (2, 1)
 
 
@@ -133,9 +136,8 @@ def test_only_values_that_rows_have_are_known(cells, view):
     (column,) = how.schema.columns
     assert set(column.values) == there
     assert len(column.values) == len(there)
-    seen = Seen()
     asked = ["a", "b", "c", "d", "never", None]
-    found = points(how, pd.DataFrame({"c": asked}, dtype=object), seen)
+    found, seen = points_seen(how, pd.DataFrame({"c": asked}, dtype=object))
     assert seen.unseen == sum(v not in there for v in asked[:-1])
     assert seen.missing == 1
     if view == "one-hot":

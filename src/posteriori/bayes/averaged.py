@@ -468,9 +468,9 @@ class A2DE(AveragedParents):
         for at, n in enumerate((2, 3)):
             found.check_joint(at, list(combinations(every, n)))
 
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> tuple[Statistics, Seen]:
         refuse_triples([1] * frame.d, frame.n, len(schema.classes), self.max_memory)  # the least; before any work
-        return super()._collect(frame, schema, y, weights, seen)
+        return super()._collect(frame, schema, y, weights)
 
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         triples = collect_triples(table, y, found.n_classes, weights, self.n_jobs, self.max_memory)

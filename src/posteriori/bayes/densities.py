@@ -43,8 +43,8 @@ class Density(Protocol):
 
     where: list[int]
 
-    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
-        """start + Σ_j log P(x_j|y), shape (n, K); `start` is (K,) or (n, K)."""
+    def add_to(self, start: Floats, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
+        """(start + Σ_j log P(x_j|y), shape (n, K); how many cells were missing or unseen); `start` is (K,) or (n, K)."""
 
     def parts(self, frame: Frame) -> Floats:
         """log P(x_j|y) of each column alone, shape (n, len(where), K)."""
@@ -123,9 +123,10 @@ class Categories:
         """The rows of a table over all cells that belong to the k-th column."""
         return table[self.counts.offsets[k] : self.counts.offsets[k + 1]]
 
-    def local(self, coded: Coded, seen: Seen) -> Floats:
-        """The table for a block's own codes: a row for each of its values, and a row of zeros for missing."""
-        offsets = coded.offsets
+    def local(self, coded: Coded) -> tuple[Floats, Seen]:
+        """(the table for a block's own codes: a row for each of its values, and a row of zeros for missing; how many cells
+        were missing or unseen)."""
+        offsets, unseen = coded.offsets, 0
         table = np.zeros((int(offsets[-1]), self.log_theta.shape[1]))
         for k, values in enumerate(coded.values):
             column, first = self.columns[k], int(self.counts.offsets[k])
@@ -139,17 +140,17 @@ class Categories:
             if not known.all():
                 table[here : here + len(values)][~known] = self.log_unseen[k]
                 met = np.bincount(coded.column(k), minlength=len(values) + 1)[:-1]
-                seen.unseen += int(met[~known].sum())
+                unseen += int(met[~known].sum())
                 strange = (v for v, known_, n in zip(values, known.tolist(), met.tolist()) if n and not known_)
                 warn_of_types(column.name, strange, column.place)
-        seen.missing += coded.n_missing
-        return table
+        return table, Seen(coded.n_missing, unseen)
 
-    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+    def add_to(self, start: Floats, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
         if frame.sparse is not None:
-            return self._add_bits(start, frame, n_jobs)
+            return self._add_bits(start, frame, n_jobs), Seen()
         coded = self.coded(frame, n_jobs)
-        return kernels.log_joint_cells(coded.codes, self.local(coded, seen), coded.offsets, start, n_jobs=n_jobs)
+        table, seen = self.local(coded)
+        return kernels.log_joint_cells(coded.codes, table, coded.offsets, start, n_jobs=n_jobs), seen
 
     def _add_bits(self, start: Floats, frame: Frame, n_jobs: int | None) -> Floats:
         """Σ_j ln P(0|y), then for each one in the row ln P(1|y) − ln P(0|y)."""
@@ -175,7 +176,7 @@ class Categories:
         if frame.sparse is not None:
             frame = Frame(frame.n, frame.names, matrix=(frame.sparse != 0).toarray().astype(np.uint8))
         coded = self.coded(frame)
-        table = self.local(coded, Seen())
+        table, _ = self.local(coded)
         out = [table[int(first) + coded.column(k).astype(np.int64)] for k, first in enumerate(coded.offsets[:-1])]
         return np.stack(out, axis=1)
 
@@ -229,14 +230,13 @@ class Events:
         rows = np.maximum(statistics.rows.astype(float), 1e-300)
         self.length = self.counts.table.sum(axis=0) / rows  # events a row, for sampling
 
-    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+    def add_to(self, start: Floats, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
         if frame.sparse is not None:
-            return self._add_sparse(start, frame, n_jobs)
+            return self._add_sparse(start, frame, n_jobs), Seen()
         x = numbers(frame, self.where)
         refuse_bad_counts(x, self.names)
         gone = np.isnan(x)
-        seen.missing += int(gone.sum())
-        return start + _times(np.where(gone, 0.0, x), self.log_theta)
+        return start + _times(np.where(gone, 0.0, x), self.log_theta), Seen(int(gone.sum()))
 
     def _add_sparse(self, start: Floats, frame: Frame, n_jobs: int | None) -> Floats:
         part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
@@ -288,11 +288,12 @@ class Words:
         self.place = {w: i for i, w in enumerate(self.column.values)}
         self.length = self.counts.table.sum(axis=0) / np.maximum(statistics.rows.astype(float), 1e-300)
 
-    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
-        return start + self._score(frame, seen)
+    def add_to(self, start: Floats, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
+        score, seen = self._score(frame)
+        return start + score, seen
 
     def parts(self, frame: Frame) -> Floats:
-        return self._score(frame, Seen())[:, None, :]
+        return self._score(frame)[0][:, None, :]
 
     def said(self, frame: Frame) -> tuple[list[str], Floats]:
         """(the words of the texts, n ln θ of each in all of them)."""
@@ -306,14 +307,14 @@ class Words:
         found = np.where((rows >= 0)[:, None], self.log_theta[rows] if len(self.place) else 0.0, self.stranger)
         return found, rows
 
-    def _score(self, frame: Frame, seen: Seen) -> Floats:
+    def _score(self, frame: Frame) -> tuple[Floats, Seen]:
+        """(Σ n ln θ of the words of each text, how many texts were missing and words unseen)."""
         cells = frame.column(self.where[0])
         vocabulary, bags = words_of(frame, self.where[0])
         table, rows = self._known(vocabulary)
-        seen.unseen += int(bags[:, np.flatnonzero(rows < 0)].sum())
+        unseen = int(bags[:, np.flatnonzero(rows < 0)].sum())
         listed = cells.tolist() if isinstance(cells, np.ndarray) else cells.to_pylist()
-        seen.missing += sum(not isinstance(c, str) for c in listed)
-        return _times(bags, table)
+        return _times(bags, table), Seen(sum(not isinstance(c, str) for c in listed), unseen)
 
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
         theta = np.exp(self.log_theta)
@@ -356,17 +357,16 @@ class Poisson:
         total = moments.n * moments.mean + smoothing * middle
         self.rate = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), middle)
 
-    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+    def add_to(self, start: Floats, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
         x = np.asarray(numbers(frame, self.where), dtype=np.float64)
         refuse_bad_counts(x, self.names)
-        seen.missing += int(np.isnan(x).sum())
         gone = np.isnan(x)
         x = np.where(gone, 0.0, x)
         out = np.array(np.broadcast_to(start, (len(x), len(self.rate))), order="C")
         factorial = gammaln(x + 1)
         for c, rate in enumerate(self.rate):
             out[:, c] += np.where(gone, 0.0, xlogy(x, rate) - rate - factorial).sum(axis=1)
-        return out
+        return out, Seen(int(gone.sum()))
 
     def parts(self, frame: Frame) -> Floats:
         x = np.asarray(numbers(frame, self.where), dtype=np.float64)[:, :, None]

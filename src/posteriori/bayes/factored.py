@@ -70,6 +70,7 @@ DENSITIES = {
 
 
 USUAL = {"numeric": "auto", "count": "multinomial", "categorical": "cells", "binary": "cells", "text": "words"}
+ALL_KNOWN = Seen()
 
 
 def density_names(schema: Schema, density: Any) -> tuple[str, ...]:
@@ -171,12 +172,15 @@ class Factored:
             else:
                 self.densities.append(Poisson(columns, names, part, smoothing))
 
-    def log_joint(self, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
-        """log P(y, x) of each row, shape (n, K)."""
-        out: Floats = self.log_prior
+    def log_joint(self, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
+        """(log P(y, x) of each row, shape (n, K); how many cells were missing or unseen)."""
+        out, seen = self.log_prior, ALL_KNOWN
         for density in self.densities:
-            out = density.add_to(out, frame, seen, n_jobs)
-        return np.array(np.broadcast_to(out, (frame.n, len(self.log_prior))), order="C") if out.ndim == 1 else out
+            out, more = density.add_to(out, frame, n_jobs)
+            seen += more
+        if out.ndim == 1:
+            out = np.array(np.broadcast_to(out, (frame.n, len(self.log_prior))), order="C")
+        return out, seen
 
     def log_prior_of_theta(self) -> float:
         """λ Σ ln θ over the tables, and over P(y) where it is smoothed: the log density of the Dirichlets, but a constant.
@@ -243,15 +247,15 @@ class RowScorer:
             return None
         return cls(factored.log_prior, kinds.get(Categories), kinds.get(Gaussian), kinds.get(Curves), schema)
 
-    def log_joint(self, X: Any, seen: Seen) -> Floats | None:
-        """log P(y, x), shape (1, K)."""
+    def log_joint(self, X: Any) -> tuple[Floats, Seen] | None:
+        """(log P(y, x), shape (1, K); how many cells were missing or unseen)."""
         if type(X) is dict:
-            return self._of_dict(X, seen)
+            return self._of_dict(X)
         if type(X) is np.ndarray and X.shape == (1, len(self.names)) and X.dtype.kind in "biuf":
-            return self._of_array(X, seen)
+            return self._of_array(X)
         return None
 
-    def _of_dict(self, row: dict[str, Any], seen: Seen) -> Floats | None:
+    def _of_dict(self, row: dict[str, Any]) -> tuple[Floats, Seen] | None:
         try:
             cells = [row[name] for name in self.cell_names] if self.cells is not None else []
             normal = np.array([[row[name] for name in self.normal_names]], np.float64) if self.normal_names else None
@@ -262,9 +266,9 @@ class RowScorer:
         if len(row) != len(self.names) or any(x is not None and x.ndim != 2 for x in (normal, curves)):
             return None
         at = self.curves.every if self.curves is not None else None
-        return self._sum(codes, cells, normal, curves, at, seen)
+        return self._sum(codes, cells, normal, curves, at)
 
-    def _of_array(self, X: NDArray[Any], seen: Seen) -> Floats | None:
+    def _of_array(self, X: NDArray[Any]) -> tuple[Floats, Seen] | None:
         cells: list[Any] = []
         codes: list[int] = []
         if self.cells is not None:
@@ -273,8 +277,8 @@ class RowScorer:
             codes = [place.get(cell, -1) for place, cell in zip(self.places, cells)]
         normal = None if self.normal is None else X if self.all_normal else X[:, self.normal.where]
         if self.curves is None:
-            return self._sum(codes, cells, normal, None, None, seen)
-        return self._sum(codes, cells, normal, X, self.curves.at, seen)
+            return self._sum(codes, cells, normal, None, None)
+        return self._sum(codes, cells, normal, X, self.curves.at)
 
     def _sum(
         self,
@@ -283,17 +287,17 @@ class RowScorer:
         normal: NDArray[Any] | None,
         curves: NDArray[Any] | None,
         at: Ints | None,
-        seen: Seen,
-    ) -> Floats | None:
+    ) -> tuple[Floats, Seen] | None:
         out: Floats = self.log_prior
+        n_missing = n_unseen = 0
         if cells:
             if min(codes) < 0:
                 for k, code in enumerate(codes):
                     if code < 0:
                         missing = is_missing(cells[k])
                         codes[k] = self.unseen[k] + missing
-                        seen.missing += missing
-                        seen.unseen += not missing
+                        n_missing += missing
+                        n_unseen += not missing
                         if not missing:
                             warn_of_types(self.cell_names[k], [cells[k]], self.places[k])
             out = naive.log_joint_cells(np.array([codes], np.uint32), self.table, self.offsets, out, 1)
@@ -301,14 +305,16 @@ class RowScorer:
         if normal is not None:
             assert self.normal is not None
             out, _, met = naive.score_gaussian(normal, self.normal.mean, self.normal.variance, out, False, 1)
-            seen.missing += int(np.isnan(normal).sum()) if met & naive.NAN else 0
+            n_missing += int(np.isnan(normal).sum()) if met & naive.NAN else 0
         if curves is not None:
             assert self.curves is not None
             assert at is not None
             out, also = self.curves.curves.score(curves, at, out, 1)
-            seen.missing += int(np.isnan(curves[:, at]).sum()) if also & naive.NAN else 0
+            n_missing += int(np.isnan(curves[:, at]).sum()) if also & naive.NAN else 0
             met |= also
-        return None if met & naive.INF else out  # the block's path says where
+        if met & naive.INF:  # the block's path says where
+            return None
+        return out, Seen(n_missing, n_unseen) if n_missing or n_unseen else ALL_KNOWN
 
 
 CANDIDATES = ("binned", "kernel", "gaussian", "mixed", "none")  # in the order of the kernel `left_out`

@@ -128,10 +128,10 @@ class FactoredTurns(Turns):
         return data.take_rows(rows)
 
     def score(self, model: NaiveBayes, data: Frame) -> Floats:
-        return model.factored_.log_joint(data, Seen(), model.n_jobs)
+        return model.factored_.log_joint(data, model.n_jobs)[0]
 
     def count(self, model: NaiveBayes, data: Frame, schema: Schema, y: Array, shares: Floats) -> Statistics:
-        return collect(data, schema, roles_of(model._densities(schema)), y, shares, model.n_jobs, cuts=model._cuts)
+        return collect(data, schema, roles_of(model._densities(schema)), y, shares, model.n_jobs, model._cuts)[0]
 
     def log_prior(self, model: NaiveBayes) -> float:
         return model.factored_.log_prior_of_theta()
@@ -443,7 +443,7 @@ class HiddenClass:
 def _of_known(model: Any, rows: Rows, known: Ints) -> Any:
     """The model of the rows with labels alone."""
     model, w = copy.copy(model), None if rows.weights is None else rows.weights[known]
-    counted = model._collect(rows.frame.take_rows(known), rows.schema, rows.codes[known], w, Seen())
+    counted, _ = model._collect(rows.frame.take_rows(known), rows.schema, rows.codes[known], w)
     model._become(counted, rows.labels)
     return model
 

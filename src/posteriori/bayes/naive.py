@@ -113,10 +113,10 @@ class NaiveBayes(Unlabelled):
             need(known, "the densities that EM settled on must be known")
             need(len(settled.cuts) in (0, len(settled.names)), "EM must have cut all columns or none")
 
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> tuple[Any, Seen]:
         roles = roles_of(self._densities(schema))
         frame = frame if frame.sparse is None else readable(frame, roles, schema)
-        return collect(frame, schema, roles, y, weights, self.n_jobs, seen)
+        return collect(frame, schema, roles, y, weights, self.n_jobs)
 
     def _densities(self, schema: Schema) -> tuple[str, ...]:
         """The densities that the parameters tell, or that EM has settled on under the same parameter."""
@@ -174,12 +174,11 @@ class NaiveBayes(Unlabelled):
         return FAR if smooth else SMOOTH
 
     def _log_joint(self, X: Any) -> Floats:
-        quick, seen = self._cached("row", lambda: RowScorer.of(self.factored_, self.schema_)), Seen()
-        out = quick.log_joint(X, seen) if quick is not None else None
-        if out is None:
-            seen = Seen()
-            out = self.factored_.log_joint(self._opened(X), seen, self.n_jobs)
-        self._seen = seen
+        quick = self._cached("row", lambda: RowScorer.of(self.factored_, self.schema_))
+        scored = quick.log_joint(X) if quick is not None else None
+        if scored is None:
+            scored = self.factored_.log_joint(self._opened(X), self.n_jobs)
+        out, self._seen = scored
         return out
 
     def _opened(self, X: Any) -> Frame:

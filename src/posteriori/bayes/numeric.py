@@ -95,14 +95,12 @@ class Gaussian:
             return 0.0
         return float(-0.5 * ROWS * (np.log(self.variance) + self.whole / self.variance).sum())
 
-    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+    def add_to(self, start: Floats, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
         x = numbers(frame, self.where)
         out, _, met = naive.score_gaussian(x, self.mean, self.variance, start, False, n_jobs)
         if met & naive.INF:
             refuse_infinite(x, self.names)
-        if met & naive.NAN:
-            seen.missing += int(np.isnan(x).sum())
-        return out
+        return out, Seen(int(np.isnan(x).sum()) if met & naive.NAN else 0)
 
     def parts(self, frame: Frame) -> Floats:
         x = np.asarray(numbers(frame, self.where), dtype=np.float64)[:, :, None]
@@ -456,14 +454,12 @@ class Curves:
             return LeftOut(j, self.names[k], moments, *self.how)
         return Mixed(j, self.names[k], histogram, moments, stats.rows, smoothing, floor, ddof)
 
-    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+    def add_to(self, start: Floats, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
         x, at = self._matrix(frame)
         out, met = self.curves.score(x, at, start, n_jobs)
         if met & naive.INF:
             refuse_infinite(x[:, at], self.names)
-        if met & naive.NAN:
-            seen.missing += int(np.isnan(x[:, at]).sum())
-        return out
+        return out, Seen(int(np.isnan(x[:, at]).sum()) if met & naive.NAN else 0)
 
     def _matrix(self, frame: Frame) -> tuple[Array, Ints]:
         """(numbers, which of its columns are mine): the caller's own matrix where it is one."""

@@ -92,14 +92,13 @@ class SemiNaive(TableLearner):
         """How strong each edge is, in nats, where that is known."""
         return None
 
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> tuple[Statistics, Seen]:
         frame = dense(frame) if frame.sparse is not None else frame
         self._refuse_text(schema)
         how = self._pairs_counted, self.n_jobs, self.max_memory
         cuts = self._first_cuts(frame, schema, y, weights) if self._fresh else self.statistics_.cuts
-        table, found = collect_coded(frame, schema, cuts, y, weights, *how)
-        seen.missing += table.n_missing
-        return self._finish(table, found, y, weights)
+        table, counted = collect_coded(frame, schema, cuts, y, weights, *how)
+        return self._finish(table, counted, y, weights), Seen(table.n_missing)
 
     def _check_hidden(self, labels: bool) -> None:
         """Refuse to learn rows without a label, all of them so or not, where what is chosen needs labels."""

@@ -83,8 +83,8 @@ class TableLearner(ReadsTables, Learner, BayesClassifier):
         need(len(self.classes_) > 0, "a fitted model must have a class")
 
     @abstractmethod
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
-        """Statistics of these rows alone; `seen` counts missing cells."""
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> tuple[Any, Seen]:
+        """(statistics of these rows alone, how many cells were missing)."""
 
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
         return self._count(self._rows(X, y, sample_weight, declared))
@@ -106,12 +106,12 @@ class TableLearner(ReadsTables, Learner, BayesClassifier):
 
     def _count(self, rows: Rows) -> tuple[Any, Array]:
         """(statistics of these rows, their labels)."""
-        fresh, seen = self._fresh, Seen()
-        found = self._collect(rows.frame, rows.schema, rows.codes, rows.weights, seen)
+        fresh = self._fresh
+        statistics, seen = self._collect(rows.frame, rows.schema, rows.codes, rows.weights)
         if fresh:
             self._named(rows)
         self._seen = seen
-        return found, rows.labels
+        return statistics, rows.labels
 
     def _new_pending(self, parameters: list[tuple[str, Any]]) -> PendingRows | None:
         return PendingCells.of(self.statistics_, parameters) if self.class_weight is None else None

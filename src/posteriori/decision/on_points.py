@@ -211,8 +211,8 @@ class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Esti
         return some_rows(open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self)))
 
     def _points(self, X: Any) -> Any:
-        frame, self._seen = self._open(X), Seen()
-        return self.prepare_(frame, self._seen)
+        points, self._seen = self.prepare_.with_seen(self._open(X))
+        return points
 
     def _logs(self, points: Any) -> Floats:
         if hasattr(self.estimator_, "predict_log_proba"):

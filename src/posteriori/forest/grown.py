@@ -86,12 +86,11 @@ class Coding:
         """The columns as they are coded, and the classes of a schema."""
         return replace(self.schema, classes=schema.classes, declared_classes=schema.declared_classes)
 
-    def code(self, frame: Frame, seen: Seen, n_jobs: int | None = None) -> Codes:
-        """Rows as codes; `seen` is told of missing cells and of values that training did not have."""
+    def code(self, frame: Frame, n_jobs: int | None = None) -> tuple[Codes, Seen]:
+        """(rows as codes, how many cells were missing or unseen)."""
         frame = dense(frame) if frame.sparse is not None else frame
         table = code_known(frame, self.schema, self.cuts, n_jobs)
-        seen.missing, seen.unseen = table.n_missing, table.n_unseen
-        return self._laid_out(table)
+        return self._laid_out(table), Seen(table.n_missing, table.n_unseen)
 
     def _laid_out(self, table: CodedTable) -> Codes:
         """Column after column, in the narrowest type."""
@@ -123,9 +122,9 @@ class Coding:
 
 
 def learn_coding(
-    frame: Frame, schema: Schema, weights: Floats | None, seen: Seen, max_memory: float | None, n_jobs: int | None
-) -> tuple[Coding, Codes]:
-    """The coding of these rows, and the rows in it."""
+    frame: Frame, schema: Schema, weights: Floats | None, max_memory: float | None, n_jobs: int | None
+) -> tuple[Coding, Codes, Seen]:
+    """(the coding of these rows, the rows in it, how many cells were missing)."""
     frame = dense(frame) if frame.sparse is not None else frame
     refuse_over(max_memory, 4.0 * frame.n * frame.d, f"codes of {frame.n:,} rows in {frame.d:,} columns")
     cuts, local = cut_greedily(frame, schema, weights, BINS, n_jobs)
@@ -137,10 +136,9 @@ def learn_coding(
                 f"({MOST_VALUES:,}): an id tells nothing of the next row; leave it out, or group its values"
             )
     table = translated(local, schema)
-    seen.missing += table.n_missing
     blank = tuple(not table.whole and bool((table.column(j) >= size).any()) for j, size in enumerate(table.sizes))
     coding = Coding(schema, cuts, blank)
-    return coding, coding._laid_out(table)
+    return coding, coding._laid_out(table), Seen(table.n_missing)
 
 
 @parameters
@@ -174,8 +172,7 @@ class GrownClassifier(ReadsTables, PosteriorClassifier):
         self._refuse_text(rows.schema)
         if rows.weights is not None and (rows.weights == 1).all():
             rows = replace(rows, weights=None)  # so that bags are drawn alike: they are drawn another way by weights
-        seen = Seen()
-        coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, seen, self.max_memory, self.n_jobs)
+        coding, codes, seen = learn_coding(rows.frame, rows.schema, rows.weights, self.max_memory, self.n_jobs)
         self.grown_, self.oob_decision_function_ = self._grow(coding, codes, rows)
         self._named(rows)
         self._seen = seen
@@ -188,15 +185,14 @@ class GrownClassifier(ReadsTables, PosteriorClassifier):
 
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         self._cached("checked", lambda: None)
-        seen, frame = Seen(), self._open(X)
-        codes = self.grown_.coding.code(frame, seen, self.n_jobs)
-        self._seen = seen
+        frame = self._open(X)
+        codes, self._seen = self.grown_.coding.code(frame, self.n_jobs)
         return self._answer(frame, codes), -1
 
     def _log_without(self, X: Any) -> Floats:
         """log P(y|x without x_j), nothing being known of x_j."""
         frame = self._open(X)
-        codes = self.grown_.coding.code(frame, Seen(), self.n_jobs)
+        codes, _ = self.grown_.coding.code(frame, self.n_jobs)
         found = [self._answer(frame, codes.without(j)) for j in range(len(codes.sizes))]
         with np.errstate(divide="ignore"):
             return np.log(np.stack(found, axis=1))

@@ -112,12 +112,11 @@ class BayesTree(ReadsTables, Learner):
             named=known is None or "feature_names_in_" in vars(self),
             declared=declared,
         )
-        seen = Seen()
         if known is None:
-            found = self._grow(rows, seen)
+            found, seen = self._grow(rows)
             self._named(rows)
         else:
-            codes = known.coding.code(rows.frame, seen, self.n_jobs)
+            codes, seen = known.coding.code(rows.frame, self.n_jobs)
             found = known.counted(codes, rows.schema, rows.codes, rows.weights)
         self._seen = seen
         return replace(found, lightest=lightest(rows.weights)), rows.labels
@@ -125,16 +124,17 @@ class BayesTree(ReadsTables, Learner):
     def _stays(self, left: TreeCounts) -> dict[str, str]:
         return {"questions": "what the tree asks and how its leaves back off"}
 
-    def _grow(self, rows: Rows, seen: Seen) -> TreeCounts:
+    def _grow(self, rows: Rows) -> tuple[TreeCounts, Seen]:
         self._refuse_text(rows.schema)
-        coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, seen, self.max_memory, self.n_jobs)
+        coding, codes, seen = learn_coding(rows.frame, rows.schema, rows.weights, self.max_memory, self.n_jobs)
         K = len(rows.schema.classes)
         at_once = 2 + min(FOLDS, n_threads(self.n_jobs, 1 << 30))  # as it grows, its copy, and one of each fold
         what = f"a tree of {codes.n:,} rows and {K:,} classes"
         refuse_over(self.max_memory, 16.0 * codes.n * K * at_once, what, "give fewer")
         tree, (alpha, c) = self._grown(codes, rows.codes, K, rows.weights), self._chosen(codes, rows, K)
         self.ccp_alpha_, self.backoff_ = alpha, c
-        return TreeCounts(coding, coding.with_classes(rows.schema), pruned(tree, CRITERIA[self.criterion], alpha))
+        tree = pruned(tree, CRITERIA[self.criterion], alpha)
+        return TreeCounts(coding, coding.with_classes(rows.schema), tree), seen
 
     def _grown(self, codes: Codes, y: Array, K: int, weights: Floats | None) -> Trees:
         criterion, least, scale = CRITERIA[self.criterion], float(self.min_weight_leaf), 0
@@ -198,9 +198,8 @@ class BayesTree(ReadsTables, Learner):
 
     def _coded(self, X: Any) -> Codes:
         """The border of prediction: rows as codes."""
-        seen, coding = Seen(), self.statistics_.coding
-        codes: Codes = coding.code(self._open(X), seen, self.n_jobs)
-        self._seen = seen
+        codes: Codes
+        codes, self._seen = self.statistics_.coding.code(self._open(X), self.n_jobs)
         return codes
 
     @property

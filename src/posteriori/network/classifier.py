@@ -129,12 +129,12 @@ class BayesNetClassifier(GaussianNumbers):
         """Whether numbers are normal; then co-moments are kept beside counts."""
         return bool(self.continuous == "gaussian" if self._fresh else len(self.statistics_.joints) > 1)
 
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> tuple[Statistics, Seen]:
         self._refuse_text(schema)
         if self._fresh:
             self._class_node = _class_node(self.structure, schema, getattr(self.kinds, "target", None))
         how = self._collect_mixed if self._gaussian else super()._collect
-        return how(frame, schema, y, weights, seen)
+        return how(frame, schema, y, weights)
 
     def _log_joint(self, X: Any) -> Floats:
         return self._log_joint_mixed(X) if self._gaussian else super()._log_joint(X)

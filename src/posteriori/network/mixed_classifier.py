@@ -120,11 +120,10 @@ class GaussianNumbers(SemiNaive):
         self._check_fitted()
         return self._class_node
 
-    def _collect_mixed(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
-        """Statistics whose joints are N of the families of values, and the co-moments of those of numbers."""
+    def _collect_mixed(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> tuple[Statistics, Seen]:
+        """(statistics whose joints are N of the families of values and co-moments of those of numbers; cells missing)."""
         rows, fresh = MixedRows.read(frame, schema, self.n_jobs), self._fresh
         table, found = collect_mixed(rows.coded, rows.x, rows.where, schema, y, weights, self.n_jobs)
-        seen.missing += rows.n_missing
         if fresh:
             self._parents = self._chosen_mixed(
                 MixedTable(table, rows.x, rows.where, y, found.n_classes, weights, self.max_memory), schema.names
@@ -133,7 +132,7 @@ class GaussianNumbers(SemiNaive):
         joint = collect_families(table, scopes(self._parents, numbers), *how, self.n_jobs, self.max_memory)
         families = mixed_scopes(self._parents, numbers)
         moments = collect_family_moments(table, rows.x, rows.where, families, *how, schema.names, self.max_memory)
-        return replace(found, joints=(joint, moments))
+        return replace(found, joints=(joint, moments)), Seen(rows.n_missing)
 
     def _chosen_mixed(self, table: MixedTable, names: Sequence[str]) -> Parents:
         if isinstance(self.structure, Dag):

@@ -40,16 +40,14 @@ def collect(
     y: Array,
     weights: Floats | None = None,
     n_jobs: int | None = None,
-    seen: Seen | None = None,
     cuts: Cuts = (),
-) -> Statistics:
-    """Statistics of the rows of `frame`, whose classes are `schema.classes[y]`.
+) -> tuple[Statistics, Seen]:
+    """(statistics of the rows of `frame`, whose classes are `schema.classes[y]`; how many cells were missing).
 
-    The values of the result are the declared ones of `schema` and those that the rows have; `seen` is told of cells that
-    were missing. Weights (n, K) are shares: a row counts w[r, y] in every class y, and `y` itself is not asked. Numeric
-    columns of role "cells" are counted by their bins, between `cuts`.
+    The values of the result are the declared ones of `schema` and those that the rows have. Weights (n, K) are shares: a
+    row counts w[r, y] in every class y, and `y` itself is not asked. Numeric columns of role "cells" are counted by their
+    bins, between `cuts`.
     """
-    seen = Seen() if seen is None else seen
     n_classes, columns = len(schema.classes), list(schema.columns)
     shared = weights is not None and weights.ndim == 2
     where = {role: found for role in ROLES if (found := columns_kept(roles, role))}
@@ -85,7 +83,7 @@ def collect(
     if drawn:
         add_hashes(x_drawn[:ROWS], salted, hashes, n_jobs)
 
-    seen.missing += coded.n_missing
+    n_missing = coded.n_missing
     if table is not None:
         met_columns, places = seen_columns(coded, (table != 0).any(axis=1), [columns[j] for j in named])
         for j, column in zip(named, met_columns):
@@ -97,10 +95,13 @@ def collect(
         cells = in_schema(table, places, met_columns)
     else:
         cells = Counts.zero([], n_classes) if bits is None else bits
-    events = _events(frame, where["events"], y, n_classes, weights, n_jobs, seen) if "events" in where else None
+    events = None
+    if "events" in where:
+        events, missing_events = _events(frame, where["events"], y, n_classes, weights, n_jobs)
+        n_missing += missing_events
     moments = Moments(n, mean, m2) if shared else Moments.of(n, mean, m2, low, high, weights is not None)
     kept, met_too = Histogram.of_found(drawings, weights is not None, len(shaped))
-    seen.missing += int(np.isnan(x).sum()) if (met | met_too) & kernels.NAN else 0
+    n_missing += int(np.isnan(x).sum()) if (met | met_too) & kernels.NAN else 0
     names = [columns[j].name for j in measured]
     counted = [k for k, j in enumerate(measured) if columns[j].kind == "count"]
     if counted:
@@ -111,7 +112,7 @@ def collect(
         if drawn
         else None
     )
-    return Statistics(
+    statistics = Statistics(
         united,
         roles,
         rows,
@@ -123,6 +124,7 @@ def collect(
         sample=chosen,
         lightest=lightest(weights),
     )
+    return statistics, Seen(n_missing)
 
 
 def collect_coded(
@@ -286,16 +288,16 @@ def _events(
     n_classes: int,
     weights: Floats | None,
     n_jobs: int | None,
-    seen: Seen,
-) -> Counts:
-    """Σx[column, y] of the count columns, one scope for all: they compete for the same events."""
+) -> tuple[Counts, int]:
+    """(Σx[column, y] of the count columns, one scope for all: they compete for the same events; how many are missing)."""
+    n_missing = 0
     if frame.sparse is not None:
         sums = _sparse_sums(frame, where, y, n_classes, weights, n_jobs, binary=False)
         whole = frame.sparse.dtype.kind in "biu"
     else:
         x = numbers(frame, where)
         refuse_bad_counts(x, [frame.name(j) for j in where])
-        seen.missing += int(np.isnan(x).sum())
+        n_missing = int(np.isnan(x).sum())
         whole = bool((x == np.floor(x)).all())
         sums = np.zeros((len(where), n_classes))
         filled = np.nan_to_num(x, nan=0.0)
@@ -311,7 +313,7 @@ def _events(
             f"the counts add up to {sums.max():g}, more than can be added exactly ({EXACT}); rescale them"
         )
     table = np.rint(sums).astype(np.int64) if whole and weights is None else sums
-    return Counts(table, np.array([0, len(where)], dtype=np.int64))
+    return Counts(table, np.array([0, len(where)], dtype=np.int64)), n_missing
 
 
 def refuse_bad_counts(x: Floats, names: list[str]) -> None:

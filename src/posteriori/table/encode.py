@@ -27,12 +27,15 @@ from .schema import Column, Value, in_order, is_missing, refuse_twins
 T = TypeVar("T")
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Seen:
-    """What a pass over rows met besides ordinary cells: missing cells, and values that training did not have."""
+    """How many cells of the rows were missing, and how many had a value that training did not have."""
 
     missing: int = 0
     unseen: int = 0
+
+    def __add__(self, other: Seen) -> Seen:
+        return Seen(self.missing + other.missing, self.unseen + other.unseen)
 
 
 SHORT = 1000  # numbers that are sorted before Arrow has begun

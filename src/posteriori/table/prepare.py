@@ -55,25 +55,31 @@ class Prepare:
         need([len(c) for c in self.corners] == sizes, "a corner of every value, of a missing cell and of any other")
         need(all(c.max() < len(c) for c in self.corners), "a column has no more corners than values")
 
-    def __call__(self, frame: Frame, seen: Seen | None = None) -> Any:
-        """These rows as points; `seen` is told of missing cells and of values that training did not have."""
-        seen = Seen() if seen is None else seen
+    def __call__(self, frame: Frame) -> Any:
+        """These rows as points."""
+        return self.with_seen(frame)[0]
+
+    def with_seen(self, frame: Frame) -> tuple[Any, Seen]:
+        """(these rows as points, how many cells were missing or unseen)."""
         x = numbers_of(frame, self.of(MEASURED))
         missing = np.isnan(x)
-        seen.missing += int(missing.sum())
-        places = self._places(frame, seen)
+        places, seen = self._places(frame)
+        seen += Seen(int(missing.sum()))
         if self.view == "ordinal":
-            return np.column_stack([x, *(np.where(at < 0, np.nan, at) for at in places)])
+            return np.column_stack([x, *(np.where(at < 0, np.nan, at) for at in places)]), seen
         median, mean, scale = self.numbers[:3]
         with np.errstate(over="ignore"):
             filled = (np.where(missing, median, x) - mean) / scale
         thin = len(self.owner) > DENSE or bool(self.of(("text",)))
         blocks: list[Any] = [filled, missing[:, self.gaps].astype(np.float64)]
         blocks.append(_corners(places, [_size(c) for c in self.corners], frame.n, thin))
-        blocks += [_bag(frame, j, self.schema.columns[j], seen) for j in self.of(("text",))]
+        for j in self.of(("text",)):
+            bag, unseen = _bag(frame, j, self.schema.columns[j])
+            blocks.append(bag)
+            seen += Seen(0, unseen)
         if thin:
-            return sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(b) for b in blocks], format="csr"))
-        return np.ascontiguousarray(np.column_stack(blocks))
+            return sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(b) for b in blocks], format="csr")), seen
+        return np.ascontiguousarray(np.column_stack(blocks)), seen
 
     def of(self, kinds: Sequence[str]) -> list[int]:
         """The columns of some kinds."""
@@ -90,20 +96,19 @@ class Prepare:
         words = np.repeat(texts, [len(self.schema.columns[j].values) for j in texts])
         return np.concatenate([measured, gaps, corners, words]).astype(np.int64)
 
-    def _places(self, frame: Frame, seen: Seen) -> list[Ints]:
-        """The corner of each cell, column by column; −1 where it has none."""
-        named, found = self.of(NAMED), []
+    def _places(self, frame: Frame) -> tuple[list[Ints], Seen]:
+        """(the corner of each cell, column by column; −1 where it has none; how many cells were missing or unseen)."""
+        named, found, unseen = self.of(NAMED), [], 0
         coded = code_columns(frame, named)
-        seen.missing += coded.n_missing
         for k, (j, corner) in enumerate(zip(named, self.corners)):
             values, codes = coded.values[k], coded.column(k)
             place = self.schema.columns[j].place
             at = np.array([*(place.get(v, len(place) + 1) for v in values), len(place)], dtype=np.int64)
             strange = np.flatnonzero(at > len(place))
             if len(strange):
-                seen.unseen += int(np.isin(codes, strange).sum())
+                unseen += int(np.isin(codes, strange).sum())
             found.append(corner[at][codes])
-        return found
+        return found, Seen(coded.n_missing, unseen)
 
 
 def prepare(frame: Frame, schema: Schema, view: str = "one-hot") -> Prepare:
@@ -190,11 +195,11 @@ def _vocabulary(frame: Frame, j: int) -> tuple[str, ...]:
     return tuple(words[i] for i in sorted(np.argsort(-rows, kind="stable")[:MOST_WORDS].tolist()))
 
 
-def _bag(frame: Frame, j: int, column: Column, seen: Seen) -> Any:
+def _bag(frame: Frame, j: int, column: Column) -> tuple[Any, int]:
+    """(ln(1 + how often) of each word of training in each text, how many other words there are)."""
     words, bags = words_of(frame, j)
     known = [i for i, w in enumerate(words) if w in column.place]
     turn: Array = sparse.csr_matrix(
         (np.ones(len(known)), (known, [column.place[words[i]] for i in known])), shape=(len(words), len(column.values))
     )
-    seen.unseen += len(words) - len(known)
-    return (bags @ turn).log1p()
+    return (bags @ turn).log1p(), len(words) - len(known)

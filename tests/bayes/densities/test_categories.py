@@ -11,7 +11,6 @@ from scipy import sparse
 
 import posteriori as po
 from posteriori.bayes.densities import Categories
-from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 
 
@@ -56,9 +55,9 @@ def chances(X, y, name, value, lam=0.5, more=0):
 def test_cells_are_counted_by_hand_and_strangers_told(unseen):
     found, X, y, _ = table(unseen=unseen)
     asked = pd.DataFrame({"a": ["w", "new", None, "u"], "b": [True, False, True, None], "c": [9, 7, 5, None]})
-    frame, seen = open_frame(asked.astype(object)), Seen()
+    frame = open_frame(asked.astype(object))
     start = np.log([0.2, 0.3, 0.5])
-    whole, parts = found.add_to(start, frame, seen, 1), found.parts(frame)
+    (whole, seen), parts = found.add_to(start, frame, 1), found.parts(frame)
     assert (seen.missing, seen.unseen) == (3, 2)
     assert parts.shape == (4, 3, 3)
     for i, j in np.ndindex(4, 3):
@@ -77,7 +76,7 @@ def test_a_value_of_another_type_is_warned_of_if_a_row_has_it():
     found, _, _, _ = table()
     asked = pd.DataFrame({"a": ["u"], "b": [True], "c": ["9"]}).astype(object)
     with pytest.warns(UserWarning, match="'c'"):
-        found.add_to(np.zeros(3), open_frame(asked), Seen(), 1)
+        found.add_to(np.zeros(3), open_frame(asked), 1)
 
 
 def test_values_are_drawn_with_their_chances():

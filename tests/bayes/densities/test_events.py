@@ -12,7 +12,6 @@ from scipy.special import rel_entr
 import posteriori as po
 from posteriori.bayes.densities import _times
 from posteriori.errors import BadValue
-from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 
 X = np.array([[3, 0, 1], [2, 1, 0], [0, 4, 1], [1, 5, 2], [0, 2, 2]])
@@ -119,8 +118,8 @@ def test_words_are_counted_and_strangers_and_gaps_told(smoothing, unseen):
         log_theta = np.log((counts + smoothing) / (total + 3 * smoothing))
         stranger = np.log(smoothing / (total + 4 * smoothing)) if unseen == "mass" else np.zeros(2)
     asked = ["wind wind fog fog", "rain snow", "", None]
-    frame, seen = open_frame({"text": np.array(asked, dtype=object)}), Seen()
-    found = density.add_to(np.log([0.25, 0.75]), frame, seen, 1)
+    frame = open_frame({"text": np.array(asked, dtype=object)})
+    found, seen = density.add_to(np.log([0.25, 0.75]), frame, 1)
     assert (seen.unseen, seen.missing) == (2, 1)
     expected = np.array([2 * log_theta[2] + 2 * stranger, log_theta[0] + log_theta[1], np.zeros(2), np.zeros(2)])
     assert found == pytest.approx(expected + np.log([0.25, 0.75]))
@@ -139,8 +138,9 @@ def test_a_text_of_no_words_is_drawn_empty():
     model = po.NaiveBayes(kinds="text").fit({"text": ["", ""]}, [0, 1])
     (density,) = model.factored_.densities
     assert density.draw(np.array([0, 1]), np.random.default_rng(0))[0].tolist() == ["", ""]
-    frame, seen = open_frame({"text": np.array(["new word"], dtype=object)}), Seen()
-    assert density.add_to(np.zeros(2), frame, seen, 1).tolist() == [[0.0, 0.0]]
+    frame = open_frame({"text": np.array(["new word"], dtype=object)})
+    score, seen = density.add_to(np.zeros(2), frame, 1)
+    assert score.tolist() == [[0.0, 0.0]]
     assert seen.unseen == 2
 
 
@@ -150,14 +150,14 @@ def test_gaps_among_counts_and_views_of_a_sparse_table():
     counts = np.stack([X[c == Y].sum(axis=0) for c in (0, 1)], axis=1) + 0.5
     log_theta = np.log(counts / counts.sum(axis=0))
     assert density.length == pytest.approx([X[c == Y].sum() / (c == Y).sum() for c in (0, 1)])
-    rows, seen = np.array([[2.0, np.nan, 1.0], [0.0, 3.0, np.nan]]), Seen()
-    found = density.add_to(np.array([1.0, 2.0]), open_frame(rows), seen, 1)
+    rows = np.array([[2.0, np.nan, 1.0], [0.0, 3.0, np.nan]])
+    found, seen = density.add_to(np.array([1.0, 2.0]), open_frame(rows), 1)
     expected = np.nan_to_num(rows)[:, :, None] * log_theta
     assert found == pytest.approx(expected.sum(axis=1) + [1.0, 2.0])
     assert seen.missing == 2
     assert density.parts(open_frame(rows)) == pytest.approx(expected)
     thin = sparse.csr_matrix(np.nan_to_num(rows))
-    assert density.add_to(np.array([1.0, 2.0]), open_frame(thin), Seen(), 1) == pytest.approx(found)
+    assert density.add_to(np.array([1.0, 2.0]), open_frame(thin), 1)[0] == pytest.approx(found)
 
 
 @pytest.mark.parametrize("log_theta", [np.log([[0.5, 0.2], [0.5, 0.8]]), np.array([[0.0, -np.inf], [-np.inf, 0.0]])])

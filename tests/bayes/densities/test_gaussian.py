@@ -15,7 +15,6 @@ from posteriori.bayes.numeric import Gaussian, spreads, usual_spread
 from posteriori.errors import BadValue
 from posteriori.kernels import naive
 from posteriori.statistics.moments import Moments
-from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 
 Y = np.array([0, 0, 0, 1, 1])
@@ -184,14 +183,15 @@ def test_the_spread_within_the_classes_and_over_all_rows():
 def test_cells_are_normal_and_gaps_say_nothing(inferred):
     x = np.array([[0.0, 5.0], [2.0, 6.0], [10.0, 7.0], [14.0, 7.5]])
     found = Gaussian([0, 1], ["a", "b"], moments(x, np.array([0, 0, 1, 1]), 2), 0.01, 0, inferred=inferred)
-    asked, seen, start = np.array([[1.0, 6.5], [np.nan, 7.0], [12.0, np.nan]]), Seen(), np.array([1.0, -1.0])
+    asked, start = np.array([[1.0, 6.5], [np.nan, 7.0], [12.0, np.nan]]), np.array([1.0, -1.0])
     expected = np.nan_to_num(norm.logpdf(asked[:, :, None], found.mean.T, np.sqrt(found.variance.T)))
     frame = open_frame({"a": asked[:, 0], "b": asked[:, 1]})
     assert found.parts(frame) == pytest.approx(expected)
-    assert found.add_to(start, frame, seen, 1) == pytest.approx(start + expected.sum(axis=1))
+    whole, seen = found.add_to(start, frame, 1)
+    assert whole == pytest.approx(start + expected.sum(axis=1))
     assert seen.missing == 2
     with pytest.raises(BadValue, match=r"row 1, column 'b': Input contains infinity \(-inf\)"):
-        found.add_to(start, open_frame({"a": [1.0, 2.0], "b": [np.nan, -np.inf]}), Seen(), 1)
+        found.add_to(start, open_frame({"a": [1.0, 2.0], "b": [np.nan, -np.inf]}), 1)
     tables = found.tables(None)
     assert tables["b"]["mean"] == pytest.approx(found.mean[:, 1])
     assert tables["b"]["sd"] == pytest.approx(np.sqrt(found.variance[:, 1]))
@@ -206,11 +206,12 @@ def test_cells_are_normal_and_gaps_say_nothing(inferred):
 def test_counts_are_poissons_and_gaps_say_nothing():
     x, y = np.array([[1.0, 0.0], [2.0, 3.0], [3.0, np.nan], [7.0, 1.0]]), np.array([0, 0, 1, 1])
     found = Poisson([0, 1], ["a", "b"], moments(x, y, 2), 0.5)
-    asked, seen, start = np.array([[2.0, np.nan], [np.nan, 4.0], [0.0, 1.0]]), Seen(), np.array([1.0, -1.0])
+    asked, start = np.array([[2.0, np.nan], [np.nan, 4.0], [0.0, 1.0]]), np.array([1.0, -1.0])
     expected = np.nan_to_num(poisson.logpmf(asked[:, :, None], found.rate.T))
     frame = open_frame({"a": asked[:, 0], "b": asked[:, 1]})
     assert found.parts(frame) == pytest.approx(expected)
-    assert found.add_to(start, frame, seen, 1) == pytest.approx(start + expected.sum(axis=1))
+    whole, seen = found.add_to(start, frame, 1)
+    assert whole == pytest.approx(start + expected.sum(axis=1))
     assert seen.missing == 2
     middle = np.array([13 / 4, 4 / 3])
     assert found.rate == pytest.approx(
@@ -218,7 +219,7 @@ def test_counts_are_poissons_and_gaps_say_nothing():
                   (1 + 0.5 * middle[1]) / 1.5]).reshape(2, 2)
     )  # fmt: skip
     with pytest.raises(BadValue, match="row 0, column 'b'"):
-        found.add_to(start, open_frame({"a": [1.0], "b": [-1.0]}), Seen(), 1)
+        found.add_to(start, open_frame({"a": [1.0], "b": [-1.0]}), 1)
 
 
 def test_information_of_rates_below_one_and_of_great_ones():

@@ -13,7 +13,6 @@ from posteriori.bayes import numeric
 from posteriori.bayes.densities import gauss_points, mutual_information
 from posteriori.bayes.numeric import Binned, Curves, KernelDensity, LeftOut, Mixed, mixture, odds, quantile
 from posteriori.errors import BadValue
-from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 
 seeds = st.integers(0, 300)
@@ -329,14 +328,14 @@ def test_each_column_is_what_it_is_specified_by(seed, shapes):
     for k in range(4):
         alone = curves.column(k).parts(frame)[:, 0]
         np.testing.assert_allclose(parts[:, k], alone, rtol=2e-5, atol=2e-5)
-    start, seen = np.log([0.2, 0.3, 0.5]), Seen()
-    whole = curves.add_to(start, frame, seen, 1)
+    start = np.log([0.2, 0.3, 0.5])
+    whole, seen = curves.add_to(start, frame, 1)
     np.testing.assert_allclose(whole, start + parts.sum(axis=1), rtol=1e-9, atol=1e-9)
     assert seen.missing == sum(int(np.isnan(x[:20]).sum()) + 1 for x in X.values())
     matrix = np.column_stack([frame.column(k) for k in range(4)])
-    again = curves.add_to(start, open_frame(matrix), Seen(), 2)
+    again, _ = curves.add_to(start, open_frame(matrix), 2)
     assert np.array_equal(whole, again)
-    one = np.vstack([curves.add_to(start, open_frame(matrix[i : i + 1]), Seen(), 1) for i in range(5)])
+    one = np.vstack([curves.add_to(start, open_frame(matrix[i : i + 1]), 1)[0] for i in range(5)])
     assert np.array_equal(one, whole[:5])  # a row alone has its bits
     prior = np.bincount(y) / len(y)
     told = [float(curves.column(k).information(prior)[0]) for k in range(4)]
@@ -364,7 +363,7 @@ def test_what_no_density_takes_is_named():
     bad = {name: x[:3].copy() for name, x in X.items()}
     bad["x2"][1] = np.inf
     with pytest.raises(BadValue, match="row 1, column 'x2'"):
-        curves.add_to(np.zeros(3), open_frame(bad), Seen(), 1)
+        curves.add_to(np.zeros(3), open_frame(bad), 1)
     wide = po.NaiveBayes(density="binned").fit({"x": [1e200, -1e200, 3.0, 4.0]}, [0, 1, 0, 1]).statistics_
     with pytest.raises(BadValue, match="column 'x'"):
         Curves(wide, [0], ["kernel"], 1.0, 0.01, 0)
@@ -382,7 +381,7 @@ def test_information_of_curves_is_the_integral(shape, far):
     stats = po.NaiveBayes().fit({"x": x}, y).statistics_
     curves, prior = Curves(stats, [0], [shape], 1.0, 0.01, 0), np.bincount(y) / len(y)
     grid = np.arange(-40.0 - 4 * far, 45.0 + 5 * far, 1e-3 if not far else 2e-2)
-    log_p = curves.add_to(np.zeros((len(grid), 3)), open_frame(grid[:, None]), Seen(), 1)
+    log_p, _ = curves.add_to(np.zeros((len(grid), 3)), open_frame(grid[:, None]), 1)
     wanted = mutual_information(np.exp(log_p) * prior)
     assert curves.information(prior) == pytest.approx([wanted], abs=1e-3 if far else 1e-4)
 
