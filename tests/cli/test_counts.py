@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.cli.counts import _learned, _say_network, _say_schema, _some, whats_new
+from posteriori.cli.models import _learned, _say_network, _say_schema, _some, whats_new
 from posteriori.cli.render import Out
 from posteriori.drafts import changing
 from posteriori.errors import counted

@@ -7,7 +7,7 @@ import typing
 import pytest
 import typer
 
-from posteriori.cli import options
+from posteriori.cli import main as options
 from posteriori.cli.main import app
 
 SHARED = {name: kind for name, kind in vars(options).items() if typing.get_origin(kind) is typing.Annotated}

@@ -19,6 +19,7 @@ import pytest
 
 import posteriori as po
 from posteriori.cli import predict
+from posteriori.cli.main import Explain
 from posteriori.cli.predict import (
     _answers,
     _class,
@@ -400,7 +401,7 @@ def test_the_class_that_is_told(run, data, model):
 
 def test_rows_come_one_by_one(data, model):
     frame = pd.read_csv(data)
-    case = the_row(po.load(model), str(data), 5)
+    case = the_row(po.load(model), Explain(str(model), str(data), row=5))
     assert case["a"] == pytest.approx(frame["a"][4])
     assert case["c"] == frame["c"][4]
     assert "class" not in case
@@ -423,9 +424,11 @@ def test_the_last_row_of_a_batch_and_the_first_of_the_next(data, model, monkeypa
     monkeypatch.setattr(batches, "BATCH", 7)
     frame = pd.read_csv(data)
     for row in (1, 2, 79, 80):
-        assert the_row(po.load(model), str(data), row)["a"] == pytest.approx(frame["a"][row - 1])
+        assert the_row(po.load(model), Explain(str(model), str(data), row=row))["a"] == pytest.approx(
+            frame["a"][row - 1]
+        )
     with pytest.raises(BadValue, match="has 80 rows; there is no row 81"):
-        the_row(po.load(model), str(data), 81)
+        the_row(po.load(model), Explain(str(model), str(data), row=81))
 
 
 def test_a_cell_is_one_of_python_s_own():

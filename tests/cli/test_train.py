@@ -14,6 +14,7 @@ import pytest
 
 import posteriori as po
 from posteriori.cli import bulk, train
+from posteriori.cli.main import Train
 from posteriori.cli.render import Out
 from posteriori.cli.train import OURS, _best, _refuse_model, _say_choice, _sha256, output_path, say_board
 from posteriori.errors import ModelError, NotStorable
@@ -299,9 +300,8 @@ def test_a_model_of_all_rows_holds_its_costs_and_needs_no_file(points, tmp_path,
     """λ as the file has it, the price below; without either, the model itself."""
     costs = tmp_path / "costs.csv"
     costs.write_text("decided\\truth,w,u,v\nu,3,0,1\nv,5,2,0\nw,0,7,9\n")
-    model = train.fit(
-        "naive", SimpleNamespace(table=po.read(points, target="kind")), str(costs) if told else None, reject, 0
-    )
+    options = Train(str(points), "kind", loss=str(costs) if told else None, reject=reject)
+    model = train.fit(options, "naive", SimpleNamespace(table=po.read(points, target="kind")))
     costs.unlink()
     assert isinstance(model, po.RiskClassifier) == (told or reject is not None)
     if isinstance(model, po.RiskClassifier):

@@ -11,7 +11,7 @@ import typer
 
 import posteriori as po
 from posteriori import em
-from posteriori.cli.options import _price
+from posteriori.cli.main import _price
 from posteriori.decision.decide import _covering
 from posteriori.leaderboard.compare import _check
 from posteriori.network.learn import Smoothing

@@ -7,7 +7,7 @@ import math
 import pathlib
 import shlex
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.text import Text
@@ -22,20 +22,23 @@ from .guard import cut, plain
 from .models import inner
 from .render import busy, console, line
 
+if TYPE_CHECKING:
+    from .main import Query, Structure
+
 BAR = 30
 
 
-def run_query(network: str, evidence: list[str] | None, target: str | None, ask_next: bool, as_json: bool) -> None:
+def run_query(options: Query) -> None:
     """P(state | evidence) as bars; with --next the question that tells most of the target."""
-    net, bins = open_network(network)
-    found = told_evidence(net, evidence, bins)
+    net, bins = open_network(options.network)
+    target, ask_next, found = options.target, options.next, told_evidence(net, options.evidence, bins)
     if ask_next and target is None:
         raise BadParameter("--next needs a --target: the question that tells most of what?")
     if target is not None and target not in net.nodes:
         raise UnknownColumn(f"no node {target!r}{did_you_mean(target, net.nodes) or '.'} Nodes: {listed(net.nodes)}")
     shown = net.marginals(found)
     worth = net.value_of_information(target, found) if ask_next and target is not None else {}
-    if as_json:
+    if options.json:
         chosen = {target: shown[target]} if target else shown
         states = {n: {_state(n, s, bins): p for s, p in marginal.items()} for n, marginal in chosen.items()}
         told = {
@@ -154,53 +157,41 @@ def _say_next(out: Any, target: str | None, worth: dict[str, float]) -> None:
         line(out, f"or instead: {node} ({nats:.4f})", "dim")
 
 
-def run_structure(
-    data: str,
-    score: str,
-    svg: str | None,
-    dot: str | None,
-    output: str | None,
-    seed: int,
-    time_limit: float | None,
-    quiet: bool,
-    kinds: list[str] | None = None,
-    missing: list[str] | None = None,
-    sql: str | None = None,
-    encoding: str | None = None,
-) -> None:
+def run_structure(options: Structure) -> None:
     """Learn who depends on whom; print it, draw it, save the network."""
     from ..network.bayesnet import BayesNet
     from ..structure.search import learn_structure
     from .tables import open_source, told_kinds
 
-    out = console()
+    out, output, quiet, score = console(), options.output, options.quiet, options.score
     if output is not None and not output.endswith(".posteriori"):
         suffix_of(output)
-    source = open_source(data, told_kinds(kinds), sql, missing=missing or None, encoding=encoding)
+    how = {"missing": options.missing or None, "encoding": options.encoding}
+    source = open_source(options.data, told_kinds(options.kind), options.sql, **how)
     for note in source.notes if not quiet else ():
         line(out, note, "yellow")
     frame = _cut_numbers(source.table, out, quiet)
     with busy(f"searching over {len(frame.columns)} columns", quiet):
-        learned = learn_structure(frame, score=score, random_state=seed, time_limit=time_limit)
+        learned = learn_structure(frame, score=score, random_state=options.seed, time_limit=options.time_limit)
         dag = learned.dag
     if not learned.finished and not quiet:
         line(out, "the time limit has ended the search: this is the best that it had found", "yellow")
     if not quiet:
         found = f"{counted(len(dag.nodes), 'node')}, {counted(len(dag.edges), 'arrow')}"
-        line(out, f"{data}: {counted(len(frame), 'row')}; {found} by {score}", "bold")
+        line(out, f"{options.data}: {counted(len(frame), 'row')}; {found} by {score}", "bold")
         for node in dag.nodes:
             parents = dag.parents(node)
             line(out, f"{node} ← {', '.join(parents)}" if parents else f"{node}", indent=2)
-    if svg is not None:
+    if options.svg is not None:
         from ..report.graphs import drawing, graph
 
-        _write(svg, str(drawing(graph(dag.nodes, dag.edges))), out, quiet)
-    if dot is not None:
-        _write(dot, to_dot(dag), out, quiet)
+        _write(options.svg, str(drawing(graph(dag.nodes, dag.edges))), out, quiet)
+    if options.dot is not None:
+        _write(options.dot, to_dot(dag), out, quiet)
     if output is not None:
         gaps = int(frame.isna().to_numpy().sum())
         with busy("filling the tables", quiet):
-            net = BayesNet.fit_em(dag, frame, random_state=seed)
+            net = BayesNet.fit_em(dag, frame, random_state=options.seed)
         if gaps and not quiet:
             said = f"{counted(gaps, 'cell')} {'is' if gaps == 1 else 'are'} missing"
             line(out, f"{said}: the tables count what the other cells of their rows let expect (EM)")

@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,14 +19,17 @@ from ..decision.decide import best_action, risk
 from ..decision.loss import Loss
 from ..drafts import whole_file
 from ..errors import BadParameter, BadValue, UnknownValue, WriteError, counted, did_you_mean, listed
-from ..table.batches import Batch, batches
+from ..table.batches import Batch
 from ..table.encode import factorize
 from ..table.frame import open_frame
 from ..table.schema import Schema
 from .guard import interrupt, say
 from .models import inner, loss_of, open_model, schema_of
 from .render import console
-from .tables import stdin_or
+from .tables import open_rows
+
+if TYPE_CHECKING:
+    from .main import Explain, Predict
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 FORMULA = re.compile(
@@ -37,31 +40,19 @@ FORMULA = re.compile(
 MOST_NAMED = 5  # columns with unseen values
 
 
-def run_predict(
-    model_file: str,
-    data: str,
-    output: str | None,
-    form: str | None,
-    loss: str | None,
-    reject: float | None,
-    keep: bool,
-    raw: bool,
-    quiet: bool,
-    encoding: str | None = None,
-    sql: str | None = None,
-) -> None:
+def run_predict(options: Predict) -> None:
     """Decide every row of a file."""
-    model = open_model(model_file)
-    price = loss_of(model, loss, reject)
-    form = _form(output, form)
+    output, model = options.output, open_model(options.model)
+    price = loss_of(model, options.loss, options.reject)
+    form = _form(output, options.format)
     schema, n, undecided, missing, unseen = schema_of(model), 0, 0, 0, 0
     where: Counter[str] = Counter()
-    source = batches(stdin_or(data), schema, encoding=encoding, sql=sql, note=None if quiet else say)
-    with source as rows, _opened(output) as stream, _writer(stream, form, raw) as write:
+    source = open_rows(options, schema)
+    with source as rows, _opened(output) as stream, _writer(stream, form, options.raw) as write:
         for batch in rows:
             interrupt.check()
             answers = _answers(model, batch, price)
-            if keep:
+            if options.keep:
                 answers = {**_kept(batch.raw, answers), **answers}
             if output is None:  # what went to stdout is out; a file is there whole or not at all
                 interrupt.left = f"{_written(n)}, and the next {len(batch):,} in part"
@@ -76,7 +67,7 @@ def run_predict(
             where.update(unseen_in(schema, batch) if lacked[1] else {})
         if n == 0:
             write(_empty(model))
-    if not quiet:
+    if not options.quiet:
         said = f"{counted(n, 'row')}, {undecided:,} rejected; {counted(missing, 'cell')} missing"
         said += f", {unseen:,} with values unseen in training"
         if where:
@@ -247,24 +238,15 @@ def _parquet(stream: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
             writer.close()
 
 
-def run_explain(
-    model_file: str,
-    data: str,
-    row: int,
-    of: str | None,
-    against: str | None,
-    as_json: bool,
-    encoding: str | None = None,
-    sql: str | None = None,
-) -> None:
+def run_explain(options: Explain) -> None:
     """Log-odds of every attribute of one row, and the least changes that would change its decision."""
     from ..explain.why import explain
 
-    model = open_model(model_file)
-    case = the_row(model, data, row, encoding, sql)
+    model = open_model(options.model)
+    case = the_row(model, options)
     classes = {str(c): c for c in inner(model).classes_.tolist()}
-    why = explain(model, case, _class(of, classes), _class(against, classes))
-    if as_json:
+    why = explain(model, case, _class(options.of, classes), _class(options.against, classes))
+    if options.json:
         print(json.dumps(_told(why), ensure_ascii=False, default=str))
     else:
         out = console()
@@ -272,16 +254,16 @@ def run_explain(
         out.print(why.text(width=wide, names=max(12, out.width - wide - 14)), markup=False, highlight=False)
 
 
-def the_row(model: Any, data: str, row: int, encoding: str | None = None, sql: str | None = None) -> dict[str, Any]:
-    """Row number `row`, from 1, of a file."""
-    n = 0
-    with batches(stdin_or(data), schema_of(model), encoding=encoding, sql=sql, note=say) as rows:
+def the_row(model: Any, options: Explain) -> dict[str, Any]:
+    """The row of a file that is asked for, numbered from 1."""
+    n, row = 0, options.row
+    with open_rows(options, schema_of(model)) as rows:
         for batch in rows:
             n = int(batch.rows[-1])
             if row <= n:
                 at = row - int(batch.rows[0])
                 return {name: _one(cells[at]) for name, cells in batch.columns.items()}
-    raise BadValue(f"{data} has {counted(n, 'row')}; there is no row {row:,}")
+    raise BadValue(f"{options.data} has {counted(n, 'row')}; there is no row {row:,}")
 
 
 def _one(cell: Any) -> Any:

@@ -8,19 +8,23 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 
 from ..errors import BadParameter, BadValue, UnknownColumn, counted, did_you_mean, listed
+from ..table.batches import batches
 from ..table.cells import in_bins
 from ..table.dates import PARTS, date_part, no_dates
 from ..table.frame import Table
 from ..table.read import read
 from ..table.schema import KINDS, MEASURED, Column, Schema
-from .guard import plain
+from .guard import plain, say
 from .render import line, pairs
+
+if TYPE_CHECKING:
+    from .main import Explain, Forget, Learn, Predict
 
 MOST_SHOWN = 30  # columns that a summary lists
 
@@ -105,6 +109,12 @@ def open_head(file: Any, target: str, kinds: dict[str, str], missing: list[str] 
     table, gone = _without_ids(table, kinds)
     table, dates = _with_dates(table, kinds)
     return Source(file.name, table, (*table.notes, *gone, *dates))
+
+
+def open_rows(options: Explain | Forget | Learn | Predict, schema: Schema, target: str | None = None) -> Any:
+    """The rows of the data that a command was given, batch by batch, as a model's schema has them."""
+    note = None if getattr(options, "quiet", False) else say
+    return batches(stdin_or(options.data), schema, target, options.encoding, options.sql, note)
 
 
 def stdin_or(path: str) -> Any:

@@ -8,7 +8,7 @@ import pathlib
 import shlex
 import tempfile
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..decision.classifier import RiskClassifier
 from ..errors import ModelError, NotStorable, WriteError, did_you_mean, listed
@@ -22,38 +22,37 @@ from .guard import interrupt, keep_apart, plain
 from .render import board_table, busy, byte_bar, console, line, progress_bar
 from .tables import Source, open_table, say_table, told_kinds
 
+if TYPE_CHECKING:
+    from .main import Compare, Demo, Train
+
 OURS = tuple(on_boards(ours=True))  # what a file holds
 
 
-def leaderboard(source: Source, quiet: bool, **options: Any) -> Leaderboard:
+def leaderboard(options: Train | Compare, source: Source, models: list[str] | None) -> Leaderboard:
     """`compare` behind a bar."""
-    with progress_bar(quiet) as progress:
-        return compare(source.table, progress=progress, **options)
+    with progress_bar(options.quiet or options.json) as progress:
+        return compare(
+            source.table, models=models, loss=options.loss, reject=options.reject, cv=options.cv, progress=progress,
+            time_limit=options.time_limit, seed=options.seed,
+        )  # fmt: skip
 
 
-def run_compare(
-    data: str,
-    target: str,
-    kinds: list[str] | None,
-    missing: list[str] | None,
-    bins: int | None,
-    sql: str | None,
-    models: list[str] | None,
-    as_json: bool,
-    quiet: bool,
-    encoding: str | None = None,
-    **options: Any,
-) -> None:
+def run_compare(options: Compare) -> None:
     """The leaderboard alone."""
-    source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None, encoding=encoding)
-    out = console()
-    if not (as_json or quiet):
+    source, out, silent = table_of(options), console(), options.quiet or options.json
+    if not silent:
         say_table(out, source)
-    board = leaderboard(source, quiet or as_json, models=models or None, **options)
-    if as_json:
+    board = leaderboard(options, source, options.model or None)
+    if options.json:
         print(board.to_json())
-    elif not quiet:
+    elif not silent:
         say_board(out, board)
+
+
+def table_of(options: Train | Compare) -> Source:
+    """The table that the options name."""
+    how = {"missing": options.missing or None, "encoding": options.encoding}
+    return open_table(options.data, options.target, told_kinds(options.kind), options.bins, options.sql, **how)
 
 
 def say_board(out: Any, board: Leaderboard) -> None:
@@ -64,119 +63,111 @@ def say_board(out: Any, board: Leaderboard) -> None:
     line(out)
 
 
-def run_train(
-    data: str,
-    target: str,
-    output: str | None,
-    model: str | None,
-    kinds: list[str] | None,
-    missing: list[str] | None,
-    bins: int | None,
-    sql: str | None,
-    loss: str | None,
-    reject: float | None,
-    cv: int | None,
-    time_limit: float | None,
-    seed: int,
-    as_json: bool,
-    quiet: bool,
-    report: str | None = None,
-    with_rows: bool = False,
-    encoding: str | None = None,
-) -> None:
+def run_train(options: Train) -> None:
     """Read, compare, fit the best (or the one that is named) on all rows, save, report."""
-    path, page = output_path(data, output), None if report is None else pathlib.Path(report)
-    keep_apart(path, page, table=data, file_of_costs=loss)
-    if model is not None and model not in OURS:
-        _refuse_model(model)
-    out, silent = console(), as_json or quiet
-    if model == "naive" and is_bulk(data) and not (bins or sql or cv or time_limit is not None or page or encoding):
-        return _train_bulk(data, target, path, told_kinds(kinds), missing, loss, reject, as_json, quiet)
-    source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None, encoding=encoding)
+    path = output_path(options.data, options.output)
+    page = None if options.report is None else pathlib.Path(options.report)
+    keep_apart(path, page, table=options.data, file_of_costs=options.loss)
+    if options.name is not None and options.name not in OURS:
+        _refuse_model(options.name)
+    scored = options.cv is not None or options.time_limit is not None
+    whole = options.bins or options.sql or scored or page or options.encoding
+    if options.name == "naive" and not whole and is_bulk(options.data):
+        return _train_bulk(options, path)
+    out, silent, source = console(), options.json or options.quiet, table_of(options)
     if not silent:
         say_table(out, source)
     board = None
-    if model is None or cv is not None or time_limit is not None:
-        names = None if model is None else ["baseline", model]
-        options: dict[str, Any] = {"loss": loss, "reject": reject, "cv": cv, "time_limit": time_limit, "seed": seed}
-        board = leaderboard(source, silent, models=names, **options)
+    if options.name is None or scored:
+        board = leaderboard(options, source, None if options.name is None else ["baseline", options.name])
         if not silent:
             say_board(out, board)
-    name = model or _best(board)
-    if board is not None and model is None and not silent:
+    name = options.name or _best(board)
+    if board is not None and options.name is None and not silent:
         _say_choice(out, board, name)
     with busy(f"fitting {name} on all {len(source.table):,} rows", silent):
-        fitted = fit(name, source, loss, reject, seed)
+        fitted = fit(options, name, source)
     interrupt.check()
     save(fitted, path)
     interrupt.left = f"the model is in {path}" + (", the report was not written" if page is not None else "")
     if page is not None:
         with busy("writing the report", silent):
-            files = {pathlib.Path(data): "data", path: "model"}
-            report_on(page, fitted, source, board, name, cv, seed, with_rows, files)
-    if as_json:
+            report_on(options, page, fitted, source, board, name, path)
+    if options.json:
         told = _told(source, board, name, path)
         print(json.dumps({**told, "report": None if page is None else str(page)}, ensure_ascii=False, default=str))
-    elif not quiet:
+    elif not silent:
         line(out, f"{name} on all {len(source.table):,} rows → {path}", "bold")
         if page is not None:
             line(out, f"report → {page}", "bold")
-        line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv", whole=True)
+        _say_next(out, path)
 
 
-def _train_bulk(
-    data: str,
-    target: str,
-    path: pathlib.Path,
-    kinds: dict[str, str],
-    missing: list[str] | None,
-    loss: str | None,
-    reject: float | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def _train_bulk(options: Train, path: pathlib.Path) -> None:
     """Naive Bayes from a file that is never held whole."""
-    out = console()
-    with byte_bar(quiet or as_json) as told:
-        fitted, source = fit_bulk(data, target, kinds, missing, told)
+    out, silent = console(), options.quiet or options.json
+    with byte_bar(silent) as told:
+        fitted, source = fit_bulk(options.data, options.target, told_kinds(options.kind), options.missing, told)
     rows = int(fitted.class_count_.sum())
-    model: Any = fitted
-    if loss is not None or reject is not None:
-        model = RiskClassifier(
-            fitted, loss=None if loss is None else _loss(loss, fitted.schema_.classes), reject=reject
-        )
+    model = _with_costs(options, fitted, fitted.schema_.classes)
+    if model is not fitted:
         model.estimator_ = fitted
     interrupt.check()
     save(model, path)
-    if as_json:
+    if options.json:
         print(json.dumps({**_told(source, None, "naive", path), "rows": rows}, ensure_ascii=False, default=str))
-    elif not quiet:
+    elif not silent:
         say_table(out, source, rows)
         line(out, f"naive on all {rows:,} rows, streamed → {path}", "bold")
-        line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv", whole=True)
+        _say_next(out, path)
+
+
+def _say_next(out: Any, path: pathlib.Path) -> None:
+    line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv", whole=True)
+
+
+def _with_costs(options: Train, model: Any, classes: tuple[Any, ...]) -> Any:
+    """A model that decides by the costs that were told, if any were: it keeps them, for it must not need the file."""
+    from ..decision.loss import as_loss
+
+    if options.loss is None and options.reject is None:
+        return model
+    costs = None if options.loss is None else as_loss(options.loss, classes).over(list(classes))
+    return RiskClassifier(model, loss=costs, reject=options.reject)
+
+
+def fit(options: Train, name: str, source: Source) -> Any:
+    """The model on all rows; with costs it decides by them from now on."""
+    table = source.table
+    schema = table.schema
+    task = Task(len(table), schema.kinds, schema.names, len(schema.classes), options.seed)
+    model = _with_costs(options, lineup()[name].make(task).set_params(kinds=schema), schema.classes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said in the summary, or by the leaderboard
+        fitted = model.fit(table.X, table.y)
+        fitted.predict_proba(table.X.iloc[:1])  # a model that answers no row (a singular covariance) is not saved
+        return fitted
 
 
 def report_on(
+    options: Train,
     page: pathlib.Path,
     fitted: Any,
     source: Source,
     board: Leaderboard | None,
     name: str,
-    cv: int | None,
-    seed: int,
-    with_rows: bool,
-    files: dict[pathlib.Path, str],
+    path: pathlib.Path,
 ) -> None:
     """The report of a model, each row judged by one that had not seen it: the board's, or one of the same folds."""
     from ..report.page import write_report
 
-    hashes = {f"{what}: {file.name}": _sha256(file) for file, what in files.items() if file.is_file()}
-    table = source.table
+    files = {"data": pathlib.Path(options.data), "model": path}
+    hashes = {f"{what}: {file.name}": _sha256(file) for what, file in files.items() if file.is_file()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         write_report(
-            page, fitted, table, leaderboard=board, chosen=name, title=pathlib.Path(source.name).name, folds=cv, seed=seed,
-            with_rows=with_rows, notes=[*source.notes], hashes=hashes,
+            page, fitted, source.table, leaderboard=board, chosen=name, title=pathlib.Path(source.name).name,
+            folds=options.cv, seed=options.seed, with_rows=options.with_rows, notes=[*source.notes], hashes=hashes,
         )  # fmt: skip
 
 
@@ -228,29 +219,6 @@ def _figure(row: Row, score: str) -> str:
     return f"{row.mean(score):.3f}"
 
 
-def fit(name: str, source: Source, loss: str | None, reject: float | None, seed: int) -> Any:
-    """The model on all rows; with costs it decides by them from now on."""
-    table = source.table
-    schema = table.schema
-    task = Task(len(table), schema.kinds, schema.names, len(schema.classes), seed)
-    model = lineup()[name].make(task).set_params(kinds=schema)
-    if loss is not None or reject is not None:
-        costs = None if loss is None else _loss(loss, schema.classes)
-        model = RiskClassifier(model, loss=costs, reject=reject)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said in the summary, or by the leaderboard
-        fitted = model.fit(table.X, table.y)
-        fitted.predict_proba(table.X.iloc[:1])  # a model that answers no row (a singular covariance) is not saved
-        return fitted
-
-
-def _loss(path: str, classes: tuple[Any, ...]) -> Any:
-    """The costs of a file, in memory: the model must not need the file."""
-    from ..decision.loss import as_loss
-
-    return as_loss(path, classes).over(list(classes))
-
-
 def _told(source: Source, board: Leaderboard | None, name: str, path: pathlib.Path) -> dict[str, Any]:
     schema = source.table.schema
     return {
@@ -265,31 +233,31 @@ def _told(source: Source, board: Leaderboard | None, name: str, path: pathlib.Pa
     }
 
 
-def run_demo(into: str | None = None) -> None:
+def run_demo(options: Demo) -> None:
     """Write the table and the costs, train with a report, explain a doubtful row; say each command before it runs."""
     from sklearn.datasets import load_breast_cancer
 
+    from .main import Explain, Train
     from .predict import run_explain
 
     out = console()
-    room = pathlib.Path(into) if into is not None else pathlib.Path(tempfile.mkdtemp(prefix="posteriori-demo-"))
+    room = pathlib.Path(options.into or tempfile.mkdtemp(prefix="posteriori-demo-"))
     if room.exists() and not room.is_dir():
         raise WriteError(f"{room} is a file: --into names a folder")
     room.mkdir(parents=True, exist_ok=True)
     data = load_breast_cancer(as_frame=True)
     table = data.data.assign(tumour=data.target.map({0: "malignant", 1: "benign"}))
-    table.to_csv(room / "tumours.csv", index=False)
-    (room / "costs.csv").write_text("decided\\truth,benign,malignant\nbenign,0,20\nmalignant,1,0\n")
+    rows, costs, model, page = (
+        str(room / name) for name in ("tumours.csv", "costs.csv", "tumours.posteriori", "report.html")
+    )
+    table.to_csv(rows, index=False)
+    pathlib.Path(costs).write_text("decided\\truth,benign,malignant\nbenign,0,20\nmalignant,1,0\n")
     line(out, f"a missed tumour costs 20 false alarms, a second look half of one; files in {room}", "dim")
     words = "tumours.csv --target tumour --loss costs.csv --reject 0.5 --cv 5 --report report.html"
     line(out, f"$ posteriori train {words}", "bold")
-    model, page = str(room / "tumours.posteriori"), room / "report.html"
-    run_train(
-        str(room / "tumours.csv"), "tumour", model, None, None, None, None, None, str(room / "costs.csv"), 0.5, 5, None, 0,
-        False, False, str(page),
-    )  # fmt: skip
+    run_train(Train(rows, "tumour", model, loss=costs, reject=0.5, cv=5, report=page))
     line(out)
     line(out, "$ posteriori explain tumours.posteriori tumours.csv --row 14", "bold")
-    run_explain(model, str(room / "tumours.csv"), 14, None, None, False)
+    run_explain(Explain(model, rows, row=14))
     line(out)
-    line(out, f"the report, to open in a browser: {page.resolve()}", "bold")
+    line(out, f"the report, to open in a browser: {pathlib.Path(page).resolve()}", "bold")
