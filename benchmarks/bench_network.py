@@ -25,7 +25,7 @@ import posteriori as po  # noqa: E402
 from posteriori.network.gibbs import gibbs  # noqa: E402
 from posteriori.network.junction import JunctionTree  # noqa: E402
 from posteriori.network.numbers import one_hot  # noqa: E402
-from posteriori.network.weighting import forward_sample  # noqa: E402
+from posteriori.network.sampling import forward_sample  # noqa: E402
 
 COMMAND = "python benchmarks/bench_network.py"
 CLASSIC = {"alarm": (37, 5), "hailfinder": (56, 5), "andes": (223, 11), "pigs": (441, 8)}

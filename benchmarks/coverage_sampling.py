@@ -19,7 +19,7 @@ from harness import record
 
 import posteriori as po
 from posteriori.errors import ImpossibleEvidence, NotErgodic, Unreliable
-from posteriori.network import weighting
+from posteriori.network import sampling as weighting
 
 Case = tuple[po.BayesNet, dict[str, Any]]
 SECTION, COMMAND = "Networks: do 99% bars of sampled answers hold?", "python benchmarks/coverage_sampling.py"

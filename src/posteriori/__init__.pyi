@@ -46,8 +46,8 @@ from .neighbors.knn import KNeighborsRegressor as KNeighborsRegressor
 from .network import networks as networks
 from .network.bayesnet import BayesNet as BayesNet
 from .network.classifier import BayesNetClassifier as BayesNetClassifier
+from .network.findings import Not as Not
 from .network.hybrid import HybridNet as HybridNet
-from .network.says import Not as Not
 from .network.structural import structural_em as structural_em
 from .report import plot as plot
 from .report.page import write_report as write_report

@@ -14,8 +14,8 @@ from posteriori import em
 from posteriori.cli.main import _price
 from posteriori.decision.decide import _covering
 from posteriori.leaderboard.compare import _check
+from posteriori.network.findings import _vector
 from posteriori.network.learn import Smoothing
-from posteriori.network.says import _vector
 from posteriori.smoothing.theta import MOST_SMOOTHING
 from posteriori.structure.climb import MOST_STEPS, check_steps
 from posteriori.structure.independence import Independence

@@ -21,10 +21,9 @@ from posteriori.forest.auto import Growing, NotMade
 from posteriori.forest.boosted import grow_rounds
 from posteriori.kernels.pairs import count_pairs
 from posteriori.kernels.trees import Boosting, Codes, grow_members, grow_trees
-from posteriori.network.gaussian import Gaussians
 from posteriori.network.insight import exact_risk
+from posteriori.network.normals import Gaussians, Regression
 from posteriori.network.numbers import Numbers
-from posteriori.network.regression import Regression
 from posteriori.network.tables import refuse_table
 from posteriori.statistics.collect import _refuse_histograms
 from posteriori.statistics.comoments import collect_family_moments

@@ -14,7 +14,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import posteriori as po
-from posteriori.network.says import Not
+from posteriori.network.findings import Not
 from posteriori.statistics.comoments import comoments
 
 WORKING = {  # what a loop changes as it goes

@@ -27,7 +27,7 @@ from posteriori.errors import (
     UnknownValue,
 )
 from posteriori.network.elimination import case_posteriors
-from posteriori.network.says import read_cases
+from posteriori.network.findings import read_cases
 
 ASIA = po.networks.asia()
 EITHER = {("yes", "yes"): [1, 0], ("yes", "no"): [1, 0], ("no", "yes"): [1, 0], ("no", "no"): [0, 1]}

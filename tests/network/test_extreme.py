@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import ImpossibleEvidence, NotErgodic, Unreliable
-from posteriori.network import weighting
+from posteriori.network import sampling as weighting
 from posteriori.network.elimination import eliminate, map_states
 from posteriori.network.gibbs import gibbs
 from posteriori.network.junction import JunctionTree
 from posteriori.network.numbers import Numbers, one_hot, scaled
-from posteriori.network.weighting import likelihood_weighting, weighted_sample
+from posteriori.network.sampling import likelihood_weighting, weighted_sample
 
 from .making import enumerated, findings, random_network, seeds
 

@@ -28,8 +28,7 @@ from posteriori.network.gibbs import (
 )
 from posteriori.network.junction import JunctionTree
 from posteriori.network.numbers import Numbers, fixed_states, one_hot
-from posteriori.network.sampling import half_width
-from posteriori.network.weighting import likelihood_weighting
+from posteriori.network.sampling import half_width, likelihood_weighting
 
 from .making import ASIA, asia, enumerated, findings, random_network, seeds
 

@@ -17,7 +17,7 @@ from posteriori.network import formats
 from posteriori.network.elimination import eliminate, log_evidence, map_states
 from posteriori.network.junction import JunctionTree
 from posteriori.network.numbers import Numbers, impossible, one_hot
-from posteriori.network.weighting import likelihood_weighting
+from posteriori.network.sampling import likelihood_weighting
 
 
 def coins(n: int, p: float = 0.5) -> Numbers:

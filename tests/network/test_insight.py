@@ -22,7 +22,7 @@ from posteriori.network.insight import (
 )
 from posteriori.network.junction import JunctionTree
 from posteriori.network.numbers import Numbers, one_hot
-from posteriori.network.weighting import forward_sample
+from posteriori.network.sampling import forward_sample
 
 from .making import asia, enumerated, findings, onto, random_network, seeds
 

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadValue, InvalidNetwork, StatisticsError, UnknownColumn
-from posteriori.network.mixed_classifier import family_counts, scopes, told_parents
+from posteriori.network.classifier import family_counts, scopes, told_parents
 
 from .making import seeds
 

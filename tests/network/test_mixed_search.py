@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.bayes.numeric import no_narrower
 from posteriori.errors import BadParameter, MemoryBudgetError
-from posteriori.network import regression
+from posteriori.network import normals as regression
 from posteriori.network.mixed_search import MixedScored, MixedTable, _left
 from posteriori.statistics.cuts import CodedTable
 from posteriori.structure.scores import Scored

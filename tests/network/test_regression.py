@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadValue, InvalidNetwork, TableError, UnknownColumn
-from posteriori.network import regression as reg
+from posteriori.network import normals as reg
 from posteriori.network.learn import Smoothing, rows_of
-from posteriori.network.regression import continuous_nodes, count_mixed, line_scopes, numbers_at, regressions_of
+from posteriori.network.normals import continuous_nodes, count_mixed, line_scopes, numbers_at, regressions_of
 from posteriori.statistics.comoments import CoMoments
 from posteriori.statistics.moments import Moments
 

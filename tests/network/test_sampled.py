@@ -9,7 +9,7 @@ from posteriori.errors import ImpossibleEvidence
 from posteriori.network.gibbs import gibbs
 from posteriori.network.junction import JunctionTree
 from posteriori.network.numbers import Numbers, one_hot
-from posteriori.network.weighting import forward_sample, likelihood_weighting, weighted_sample
+from posteriori.network.sampling import forward_sample, likelihood_weighting, weighted_sample
 
 from .making import ASIA, asia, enumerated, findings, onto, random_network
 

@@ -13,14 +13,13 @@ from ..decision.loss import as_loss
 from ..errors import BadValue, ImpossibleEvidence
 from ..structure.graph import find, find_all
 from .elimination import log_evidence, map_states, posterior
+from .findings import Factor, case_table, code_of, labelled, read_cases
 from .gibbs import gibbs
 from .insight import arc_strength, bar_table, conflict, exact_risk, information, sampled_risk, tornado
 from .junction import Engine, Evidence
 from .net import Net
 from .numbers import hard_states
-from .sampling import ByState, Estimate, RandomState
-from .says import Factor, case_table, code_of, labelled, read_cases
-from .weighting import forward_sample, likelihood_weighting
+from .sampling import ByState, Estimate, RandomState, forward_sample, likelihood_weighting
 
 
 class BayesNet(Net):

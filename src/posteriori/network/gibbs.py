@@ -37,8 +37,19 @@ from ..errors import BadValue, ImpossibleEvidence, NotErgodic
 from ..kernels import network as kernel
 from .elimination import evidence_terms
 from .numbers import Likelihoods, Numbers, fixed_states, scaled, vectors_of
-from .sampling import RandomState, Sampled, at_least, batch_error, effective, half_width, seeds, unseen
-from .weighting import proposal, unseen_share, weighted_sample
+from .sampling import (
+    RandomState,
+    Sampled,
+    at_least,
+    batch_error,
+    effective,
+    half_width,
+    proposal,
+    seeds,
+    unseen,
+    unseen_share,
+    weighted_sample,
+)
 
 BATCHES = 50
 LEAP, ALONE = 10, 2  # sweeps between leaps; where nodes are drawn alone, and leaps alone can cross

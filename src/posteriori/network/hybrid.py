@@ -23,17 +23,20 @@ from ..errors import BadValue, ImpossibleEvidence, UnknownColumn, answered, chec
 from ..structure.dag import Dag
 from ..structure.graph import find, find_all
 from .bayesnet import BayesNet
-from .gaussian import HybridRows, Local, along, united
+from .findings import Factor, findings, labelled, read_cases, unknown
 from .junction import Evidence
 from .learn import rows_of
 from .mixed_net import MixedNet, number_of
-from .numbers import hard_states
-from .regression import (
+from .normals import (
+    HybridRows,
+    Local,
+    along,
     configuration_of,
     numbers_at,
+    united,
 )
+from .numbers import hard_states
 from .sampling import RandomState, seeds
-from .says import Factor, findings, labelled, read_cases, unknown
 
 
 class HybridNet(MixedNet):

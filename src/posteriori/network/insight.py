@@ -25,8 +25,7 @@ from ..errors import BadValue, LossError, MemoryBudgetError, listed
 from .elimination import case_posteriors, eliminate, requisite
 from .junction import JunctionTree, Marginals
 from .numbers import Numbers, hard_states, one_hot
-from .sampling import RandomState, at_least
-from .weighting import forward_sample
+from .sampling import RandomState, at_least, forward_sample
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError, answered, check_policy
 from ..kernels import network as kernel
 from .elimination import Term, at, case_posteriors, eliminate, map_states
+from .findings import findings, unknown
 from .numbers import Likelihoods, Numbers, hard_states, impossible, one_hot, packed, vectors_of
 from .sampling import RandomState, at_least, seeds
-from .says import findings, unknown
 
 _NO_FINDING = np.empty(0)
 Evidence = Mapping[str, Any]

@@ -35,7 +35,7 @@ from ..structure.rules import Progress, Rules, Watch, watched
 from ..structure.scores import Scored, price_of
 from ..structure.structures import by_information, kdb, tree
 from ..table.labels import narrowest
-from .regression import FLOOR, LEAST, pooled
+from .normals import FLOOR, LEAST, pooled
 
 PENALISED = ("bic", "mdl", "aic", "loglik")
 RIDGE = 1e-10  # of a parent's spread: parents that tell the same are no error

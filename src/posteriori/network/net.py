@@ -18,11 +18,11 @@ from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.graph import find, refuse_halves
 from . import formats, learn
-from .counted import Counted, statistics_of
+from .findings import code_of
 from .formats.text import Description
 from .hidden import Incomplete, climb, first_tables, given_tables, read_incomplete
+from .learn import Counted, statistics_of
 from .numbers import Numbers
-from .says import code_of
 from .tables import States, as_dag, as_states, checked_tables, configuration_index, flat_table, graph_of, node_states
 
 

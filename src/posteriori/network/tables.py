@@ -16,8 +16,8 @@ from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, InvalidNetwork, did_you_mean, listed
 from ..structure.dag import Dag
 from ..structure.graph import refuse_halves
+from .findings import code_of
 from .numbers import row_sums
-from .says import code_of
 
 ROW_TOLERANCE = (
     1e-3  # how far the digits of a row may be from one: three thirds typed as 0.333 pass, a typing error not

@@ -21,7 +21,7 @@ from ..bayes.averaged import AveragedParents
 from ..errors import counted
 from ..explain.whatif import cut, plain
 from ..forest.counts import question
-from ..network.says import unknown
+from ..network.findings import unknown
 from ..views import Drawing
 from .layered import GAP_X, GAP_Y, layered
 from .scene import (

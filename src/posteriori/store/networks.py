@@ -17,7 +17,7 @@ from ..fields import NOT_NEGATIVE, need
 from ..network.bayesnet import BayesNet
 from ..network.hybrid import HybridNet
 from ..network.learn import Smoothing, families
-from ..network.regression import discrete_part, line_scopes, split
+from ..network.normals import discrete_part, line_scopes, split
 from ..statistics.comoments import FamilyMoments
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import BadValue, TableError, UnknownColumn, UnknownValue
-from posteriori.network.says import (
+from posteriori.network.findings import (
     Factor,
     Not,
     case_table,

@@ -12,9 +12,8 @@ from scipy.stats import multivariate_normal, norm
 
 import posteriori as po
 from posteriori.errors import MemoryBudgetError
-from posteriori.network import gaussian as module
-from posteriori.network.gaussian import Gaussians, Local, along, seen_of, united
-from posteriori.network.regression import Regression
+from posteriori.network import normals as module
+from posteriori.network.normals import Gaussians, Local, Regression, along, seen_of, united
 
 seeds = st.integers(0, 300)
 
