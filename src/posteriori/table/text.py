@@ -38,10 +38,8 @@ DAMAGED = (gzip.BadGzipFile, EOFError, zlib.error)  # what is said of a .gz that
 SNIFFED = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 WHOLE, NUMBER, WORD = pa.int64(), pa.float64(), pa.string()
 GAPS: dict[str, Any] = {"null_values": [""], "strings_can_be_null": True}  # an empty cell is missing, and no other
-SOME, TRIES = (
-    1 << 16,
-    3,
-)  # bytes whose cells are a guess at all others, and guesses a block before its words are looked at
+# bytes whose cells are a guess at all others, and guesses a block before its words are looked at
+SOME, TRIES = 1 << 16, 3
 BEYOND = 2.0**63  # whole numbers from here on are no `WHOLE`, but floats
 NO_NUMBER = r"^[ \t]*(\+|0[0-9bB])"  # how a cell begins that Arrow takes for a number: as it stands it is a word
 AFTER_ZERO = np.isin(np.arange(256), list(b"0123456789bB"))
