@@ -133,8 +133,12 @@ class Statistics(Mergeable):
         if a.rows.dtype.kind == rows.dtype.kind == "i" and int(a.rows.max()) + int(rows.max()) > LARGEST:
             raise StatisticsError("the number of rows would not fit into 64 bits")
         cells, words = (other._cells_in(schema, role)[1] for role in ("cells", "words"))
-        sample = other.sample and other.sample.reindex_classes(classes, len(rows))
-        moments = a.moments.add_unchecked(other.moments.reindex_classes(classes, len(rows)))
+        moments, histograms, sample = other.moments, other.histograms, other.sample
+        if other.schema.classes != schema.classes:
+            moments = moments.reindex_classes(classes, len(rows))
+            histograms = tuple(h.reindex_classes(classes, len(rows)) for h in histograms)
+            sample = sample and sample.reindex_classes(classes, len(rows))
+        moments = a.moments.add_unchecked(moments)
         for k in moments.too_wide():
             raise BadValue(f"column {schema.names[self.where('moments')[k]]!r}: {FAR}")
         return Statistics(
@@ -144,7 +148,7 @@ class Statistics(Mergeable):
             a.cells.add_at(cells, classes, other.cells.table),
             a.words.add_at(words, classes, other.words.table),
             moments,
-            tuple(h + g.reindex_classes(classes, len(rows)) for h, g in zip(a.histograms, other.histograms)),
+            tuple(h + g for h, g in zip(a.histograms, histograms)),
             self.decayed or other.decayed,
             tuple(x + y.reindex(other.schema, schema) for x, y in zip(a.joints, other.joints)),
             self.cuts,
