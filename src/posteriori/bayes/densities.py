@@ -81,18 +81,6 @@ def mutual_information(joint: Floats) -> float:
     return max(float((p[live] * np.log(p[live] / outer[live])).sum()), 0.0)
 
 
-def gauss_points(ends: Floats) -> tuple[Floats, Floats]:
-    """(points, weights) of Gauss and Legendre's rule of four between rising ends.
-
-    >>> x, w = gauss_points(np.array([0.0, 1.0, 3.0]))
-    >>> round(float(w @ x**7), 9)  # 3⁸/8
-    820.125
-    """
-    at, share = np.polynomial.legendre.leggauss(4)
-    half = np.diff(ends)[:, None] / 2
-    return (ends[:-1, None] + half * (1 + at)).ravel(), (half * share).ravel()
-
-
 class Categories:
     """Tables of ln θ[value, y], one after the other; `unseen` is "missing" or "mass"."""
 

@@ -50,7 +50,6 @@ from ..statistics.statistics import Statistics
 from ..table.encode import Seen, numbers
 from ..table.frame import Frame
 from ..table.schema import Schema
-from .densities import gauss_points, mutual_information
 
 ROWS = 1.0  # ν, how many rows of the usual spread an inferred class has at least
 ROUNDING = 1e-14  # a spread below this share of the mean is the rounding of one value
@@ -256,22 +255,6 @@ class KernelDensity:
         mean = np.array([v @ p for v, p in zip(self.centres, self.weights)])
         return {self.name: {"mean": mean, "width": self.width}}
 
-    def information(self, prior: Floats) -> Floats:
-        if self.empty:
-            return np.zeros(1)
-        x, weight = gauss_points(self.ends())
-        return np.array([mutual_information(np.exp(self._log_density(x)) * weight[:, None] * prior)])
-
-    def ends(self) -> Floats:
-        """Rising ends of intervals over which the density is smooth: steps of the kernels, and of the normal of all."""
-        values = np.unique(np.concatenate(self.centres))
-        some = values[np.linspace(0, len(values) - 1, min(len(values), 300)).astype(int)]
-        steps = np.linspace(-4, 4, 9)
-        near = some[:, None] + (self.width[:, None] * steps).ravel()
-        return np.unique(
-            np.concatenate([near.ravel(), self.base[0] + 2 * np.sqrt(self.base[1]) * np.linspace(-5, 5, 31)])
-        )
-
 
 class Binned:
     """Bins by the MDL principle (Fayyad and Irani), each with (N + λ)/(N_y + Sλ); no cut found is one bin."""
@@ -299,9 +282,6 @@ class Binned:
 
     def tables(self, schema: Schema) -> dict[str, Any]:
         return {self.name: dict(zip(bin_names(self.cuts), np.exp(self.log_theta)))}
-
-    def information(self, prior: Floats) -> Floats:
-        return np.array([mutual_information(self.table)])
 
 
 class Mixed:
@@ -361,14 +341,6 @@ class Mixed:
     def tables(self, schema: Schema) -> dict[str, Any]:
         return {self.name: {**self.normal.tables(schema)[self.name], "width": self.kernel.width}}
 
-    def information(self, prior: Floats) -> Floats:
-        """By a fine sum over the line where the kernels live, with the ends of the bins."""
-        if self.kernel.empty:
-            return np.zeros(1)
-        x, weight = gauss_points(np.unique(np.concatenate([self.kernel.ends(), self.binned.cuts])))
-        log_p = self.parts(self._alone(x)[0])[:, 0]
-        return np.array([mutual_information(np.exp(log_p) * weight[:, None] * prior)])
-
 
 class LeftOut:
     """A column that says nothing of the class: p(x_j|y) = p(x_j), a normal whose density is left out of every class."""
@@ -388,9 +360,6 @@ class LeftOut:
         return {
             self.name: {row: np.repeat(v, self.n_classes) for row, v in self.normal.tables(schema)[self.name].items()}
         }
-
-    def information(self, prior: Floats) -> Floats:
-        return np.zeros(1)
 
 
 def odds(log_p: Floats, log_share: Floats | float) -> Floats:

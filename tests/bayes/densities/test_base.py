@@ -1,4 +1,4 @@
-"""What all densities share: counts that are drawn, information by its definition, and a rule that sums polynomials."""
+"""What all densities share: counts that are drawn, information by its definition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from posteriori.bayes.densities import MOST, drawn_counts, gauss_points, mutual_information
+from posteriori.bayes.densities import MOST, drawn_counts, mutual_information
 from posteriori.errors import BadValue
 
 
@@ -37,12 +37,3 @@ def test_information_is_what_joining_saves(joint):
         wanted = entropy(joint.sum(axis=1)) + entropy(joint.sum(axis=0)) - entropy(joint.ravel())
         assert found == pytest.approx(wanted, abs=1e-12)
         assert found >= 0
-
-
-@pytest.mark.parametrize("degree", range(8))
-def test_four_points_sum_polynomials_of_degree_seven(degree):
-    ends = np.array([-1.0, 0.5, 0.75, 4.0])
-    x, w = gauss_points(ends)
-    assert len(x) == len(w) == 12
-    assert ((ends[0] < x) & (x < ends[-1])).all()
-    assert w @ x**degree == pytest.approx((4.0 ** (degree + 1) - (-1.0) ** (degree + 1)) / (degree + 1))

@@ -10,6 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from posteriori.arrays import Array, Floats, Ints
+from posteriori.bayes import numeric
+from posteriori.bayes.densities import mutual_information
+from posteriori.table.frame import Frame
 
 _SIGN = np.uint64(1 << 63)
 LITTLE = 1e-9  # nats: a gain below it is rounding, on which no choice depends
@@ -155,3 +158,23 @@ def normal_information(mean: Floats, variance: Floats, prior: Floats) -> Floats:
         parts = (np.broadcast_to(p.sum(axis=a, keepdims=True), p.shape)[live] for a in (0, 1))
         found.append(max(float((p[live] * (np.log(p[live]) - sum(map(np.log, parts)))).sum()), 0.0))
     return np.array(found)
+
+
+def curve_information(column: numeric.Column, prior: Floats) -> float:
+    """I(X;Y) in nats of a numeric column without a shape: by its bins, or by a fine sum where its kernels live."""
+    if isinstance(column, numeric.Binned):
+        return mutual_information(column.table)
+    kernel = column if isinstance(column, numeric.KernelDensity) else getattr(column, "kernel", None)
+    if kernel is None or kernel.empty:
+        return 0.0
+    values = np.unique(np.concatenate(kernel.centres))
+    some = values[np.linspace(0, len(values) - 1, min(len(values), 300)).astype(int)]
+    ends = [(some[:, None] + (kernel.width[:, None] * np.linspace(-4, 4, 9)).ravel()).ravel()]
+    ends += [kernel.base[0] + 2 * np.sqrt(kernel.base[1]) * np.linspace(-5, 5, 31)]
+    ends += [column.binned.cuts] if isinstance(column, numeric.Mixed) else []
+    steps = np.unique(np.concatenate(ends))
+    at, share = np.polynomial.legendre.leggauss(4)
+    half = np.diff(steps)[:, None] / 2
+    x, weight = (steps[:-1, None] + half * (1 + at)).ravel(), (half * share).ravel()
+    frame = Frame(len(x), tuple(map(str, range(column.where[0] + 1))), columns=(x,) * (column.where[0] + 1))
+    return mutual_information(np.exp(column.parts(frame)[:, 0]) * weight[:, None] * prior)
