@@ -8,6 +8,8 @@ import pickle
 import re
 import resource
 import signal
+import subprocess
+import sys
 import tracemalloc
 import warnings
 
@@ -131,6 +133,15 @@ def test_every_public_class_can_be_a_file():
     classes = {n for n in po.__all__ if isinstance(getattr(po, n), type)}
     assert classes - {"Not"} == set(PUBLIC) - {"OnPoints", "Calibrated"}  # a finding is no model; the leaderboard's own
     assert {type(made(name)).__name__ for name in ALL} == set(PUBLIC)
+
+
+def test_a_file_imports_the_rooms_of_its_model_alone(tmp_path):
+    po.save(made("svc"), tmp_path / "a.posteriori")
+    code = f"import sys, posteriori as po; po.load(r'{tmp_path}/a.posteriori'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rooms = {name.split(".")[1] for name in done.stdout.split() if name.startswith("posteriori.")}
+    assert "margin" in rooms
+    assert not rooms & {"neighbors", "network", "mixture", "forest"}
 
 
 def test_safetensors_reads_the_arrays(tmp_path):

@@ -22,9 +22,10 @@ PARTS = 4
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_five_thousand_changed_files(part):
+def test_two_thousand_changed_files(part):
+    """As many as every field of every model is met by; `make fuzz` goes on for long."""
     names = list(ALL)[part::PARTS]
-    loaded, count = run(names, 5000 // PARTS, seed=part)
+    loaded, count = run(names, 2000 // PARTS, seed=part)
     assert 0 < loaded < count
 
 

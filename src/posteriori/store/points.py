@@ -6,18 +6,19 @@ import copy
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from ..decision.classifier import RiskClassifier
 from ..decision.loss import as_loss
 from ..errors import NotStorable
 from ..estimator import Estimator
-from ..fields import UNBOUNDED, AnyFloats, OneOf, Within, need
-from ..margin.kernel import Kernel, manhattan
-from ..neighbors.kdtree import KDTree, Store
-from ..neighbors.knn import Neighbors
-from ..neighbors.metrics import NORMS
+from ..fields import UNBOUNDED, AnyFloats, Within, need
 from .forms import Fields, Form, estimator, twin, value
+
+if TYPE_CHECKING:  # whoever reads a machine needs no neighbours, and the other way round
+    from ..decision.classifier import RiskClassifier
+    from ..margin.kernel import Kernel
+    from ..neighbors.kdtree import KDTree
+    from ..neighbors.knn import Neighbors
 
 TOLD = {"p", "w", "V", "VI", "missing_values"}  # parameters of metrics; others could ask for threads or files
 
@@ -27,23 +28,27 @@ class StoredTree:
     """A k-d tree by its points."""
 
     points: Annotated[AnyFloats, "rows d"]
-    metric: Annotated[str, OneOf(NORMS)]
+    metric: Literal["euclidean", "manhattan", "chebyshev", "minkowski"]
     p: Annotated[float, UNBOUNDED]
     leaf_size: Annotated[int, Within(0, 1 << 20)]
     n_jobs: int | None
 
     @classmethod
-    def of(cls, tree: KDTree) -> StoredTree:
+    def of(cls, tree: Any) -> StoredTree:
         """The points of a tree."""
         return cls(tree.data, tree.metric, tree.p, tree.leaf_size, tree.n_jobs)
 
     def made(self) -> KDTree:
         """The tree of these points."""
+        from ..neighbors.kdtree import KDTree
+
         return KDTree(self.points, self.metric, self.p, leaf_size=self.leaf_size, n_jobs=self.n_jobs)
 
 
 def kernel(cls: type[Kernel]) -> Form:
     """The form of a kernel: of functions only our own can be made again."""
+    from ..margin.kernel import manhattan
+
     form = value(cls)
 
     def take(held: Kernel) -> Fields:
@@ -66,6 +71,8 @@ def kernel(cls: type[Kernel]) -> Form:
 
 def neighbors(cls: type[Neighbors]) -> Form:
     """The form of neighbours, with the rows in the place of their index."""
+    from ..neighbors.kdtree import Store
+
     form = estimator(cls)
 
     def take(model: Neighbors) -> Fields:
