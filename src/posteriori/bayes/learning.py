@@ -118,14 +118,14 @@ class Learner(PosteriorClassifier):
         kept, state = self._kept, self.__dict__
         if kept is None or "statistics_" not in state or not kept.holds(state):
             return False  # parameters are to be checked first
-        pending = self._pending or self._new_pending(kept.values)
+        pending = state.get("_pending") or self._new_pending(kept.values)
         if pending is None or (label := pending.label_of(y)) is None:
             return False
         row = pending.bufferable_row(self, X, label)
         if row is None:
             return False
         pending.rows.append((row, label))
-        self._pending = pending
+        state["_pending"] = pending
         if label not in pending.classes:
             pending.classes.add(label)
             classes = self.classes_

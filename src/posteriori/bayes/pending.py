@@ -28,6 +28,7 @@ LARGE = 1e100  # numbers whose squares, and the sums of them, stay finite
 HIGH = 2.0**32  # counts that stay exact in a sum over the rows that wait
 ROOM = 1 << 62  # a count below it has room for them
 NUMBERS, PLAIN = frozenset({float, int, bool}), frozenset({str, int, float, bool})  # types of cells that may wait
+WHOLE = Seen()  # of a row without a gap
 
 
 class PendingRows(ABC):
@@ -110,7 +111,7 @@ class PendingCells(PendingRows):
         if found is None:
             return None
         row, missing = found
-        model._seen = Seen(missing)
+        model._seen = Seen(missing) if missing else WHOLE
         return row
 
     def cells_of(self, X: Any) -> tuple[list[Any], int] | None:
