@@ -29,7 +29,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import posteriori as po
 from posteriori.bayes.ridge import ByValue, fit_ridge
-from posteriori.kernels.naive import normalise
+from posteriori.kernels import normalise
 
 DISTANCES = (1e-2, 1e-3, 1e-4, 1e-6)
 SHAPES = (  # rows, columns, classes, columns of words

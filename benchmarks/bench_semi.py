@@ -20,7 +20,7 @@ peers("semi")
 import numpy as np  # noqa: E402
 
 import posteriori as po  # noqa: E402
-from posteriori.kernels.pairs import count_pairs  # noqa: E402
+from posteriori.kernels import count_pairs  # noqa: E402
 
 JAR = pathlib.Path("/usr/share/java/weka.jar")
 COMMAND = "python benchmarks/bench_semi.py"

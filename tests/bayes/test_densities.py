@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori import kernels
 from posteriori.bayes import factored
 from posteriori.bayes.densities import mutual_information
 from posteriori.bayes.numeric import Binned, Gaussian, KernelDensity, odds
 from posteriori.errors import ModelError
-from posteriori.kernels import densities as kernels
 from posteriori.statistics.histogram import Histogram
 from posteriori.statistics.moments import Moments
 from posteriori.table.frame import Frame
@@ -40,11 +40,11 @@ def foretold(x, y, n_classes, smoothing=1.0, folded=factored.FOLDED, turn=0.5):
     h, m, n = Histogram.of(x, y, n_classes), moments_of(x, y, n_classes), len(x)
     moments = np.stack([m.n, m.mean, m.m2], axis=2).transpose(1, 0, 2).copy()
     ends, exact = np.array([0, len(h.values)]), np.ones(1, np.uint8)
-    columns = kernels.numeric_columns(
+    columns = kernels.NumericColumns(
         h.values, h.centres, h.table.astype(float), ends, exact, moments, smoothing, 0.01, 0.0
     )
     share = np.full((n, n_classes), -np.log(n_classes))
-    return kernels.left_out(columns, x[None], y, np.ones(n), np.full(n, turn), share, folded, factored.WORST)[0]
+    return columns.left_out(x[None], y, np.ones(n), np.full(n, turn), share, folded, factored.WORST)[0]
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 1.0, 3.0])

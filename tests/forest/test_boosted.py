@@ -14,6 +14,7 @@ from posteriori.errors import MemoryBudgetError
 from posteriori.forest import boosted
 from posteriori.forest.boosted import FOLDS, grow_rounds, softmax
 from posteriori.forest.forest import pooled
+from posteriori.kernels import tree_leaves
 from posteriori.kernels.trees import Boosting, Codes
 
 from .making import IRIS, mixed
@@ -33,7 +34,7 @@ def grown(codes, y, K=2, weights=None, seed=0, **how):
 def test_the_posterior_of_a_row_is_the_mean_of_five():
     codes, y = table(K=3)
     rounds, out = grown(codes, y, 3)
-    at, n = rounds.trees.leaves(codes), rounds.n_rounds
+    at, n = tree_leaves(rounds.trees, codes), rounds.n_rounds
     assert n > 0
     parts = []
     for f in range(FOLDS):

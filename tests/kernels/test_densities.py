@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,20 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import posteriori as po
+from posteriori import kernels
 from posteriori.bayes.numeric import Curves, packed
-from posteriori.kernels import densities as native
 
+from .conftest import use
 from .reference import densities as reference
-
-
-@pytest.fixture(params=["_base", "_avx2"])
-def instruction_set(request, monkeypatch):
-    base = importlib.import_module("posteriori.kernels._base")
-    if request.param == "_avx2" and not base.supports_avx2():
-        pytest.skip("this machine has no AVX2")
-    chosen = importlib.import_module(f"posteriori.kernels.{request.param}")
-    monkeypatch.setattr("posteriori.kernels.densities.native", lambda: chosen)
-
 
 KINDS = (np.float64, np.float32, np.int16, np.uint8)
 
@@ -42,7 +31,7 @@ def table(seed, n, d, missing=0.1):
 def test_histograms(order, limit, seed):
     X, y, rng = table(seed, int(seed % 200), int(seed % 5))
     weights = None if seed % 2 else rng.integers(0, 3, len(y)) * 0.5
-    found = native.histograms(np.asarray(X, order=order), y, 3, limit, weights)
+    found = kernels.histograms(np.asarray(X, order=order), y, 3, limit, weights)
     for mine, wanted in zip(found, reference.histograms(X, y, 3, limit, weights), strict=True):
         for a, b in zip(mine, wanted, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -52,7 +41,7 @@ def test_histograms(order, limit, seed):
 def test_histograms_of_many_rows_in_threads(kind):
     rng = np.random.default_rng(0)
     X, y = (rng.normal(size=(60_000, 11)) * 50).astype(kind), rng.integers(0, 3, 60_000).astype(np.uint8)
-    one, two = (native.histograms(X, y, 3, 5000, None, jobs) for jobs in (1, 2))
+    one, two = (kernels.histograms(X, y, 3, 5000, None, jobs) for jobs in (1, 2))
     for a, b, c in zip(one, two, reference.histograms(X, y, 3, 5000), strict=True):
         for left, right, wanted in zip(a, b, c, strict=True):
             np.testing.assert_array_equal(left, right)
@@ -68,7 +57,7 @@ def test_histograms_of_rows_that_are_read_in_parts():
     weights = np.where(np.arange(len(X)) < 250_000, 1.0, 0.5)
     for w in (None, weights):
         for order in ("C", "F"):
-            found = native.histograms(np.asarray(X, order=order), y, 3, 1000, w)
+            found = kernels.histograms(np.asarray(X, order=order), y, 3, 1000, w)
             for mine, wanted in zip(found, reference.histograms(X, y, 3, 1000, w), strict=True):
                 for a, b in zip(mine, wanted, strict=True):
                     np.testing.assert_array_equal(a, b)
@@ -81,7 +70,7 @@ def test_hashes(kind, seed):
     X = np.where(X == 0, -0.0, X).astype(kind)
     salts, mine = rng.integers(0, 2**63, X.shape[1]).astype(np.uint64), rng.integers(0, 9, len(X)).astype(np.uint64)
     wanted = mine.copy()
-    native.add_hashes(X, salts, mine)
+    kernels.add_hashes(X, salts, mine)
     reference.add_hashes(X, salts, wanted)
     assert np.array_equal(mine, wanted)
 
@@ -89,7 +78,7 @@ def test_hashes(kind, seed):
 @given(arrays(np.int64, st.tuples(st.integers(0, 60), st.integers(1, 4)), elements=st.integers(0, 30)))
 def test_cuts(counts):
     counts = counts[counts.any(axis=1)]  # a cell of a histogram has a row
-    assert np.array_equal(native.mdl_cuts(counts), reference.mdl_cuts(counts))
+    assert np.array_equal(kernels.mdl_cuts(counts), reference.mdl_cuts(counts))
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.37, 12.0, 300.0, 1e6])
@@ -101,7 +90,7 @@ def test_cuts_of_parted_classes(seed, scale):
         np.floor(10 * np.exp(-(((np.arange(200)[:, None] - 100 - means) / 20) ** 2)) + rng.random((200, 4))) * scale
     )
     counts = counts[counts.any(axis=1)]
-    found = native.mdl_cuts(counts)
+    found = kernels.mdl_cuts(counts)
     assert np.array_equal(found, reference.mdl_cuts(counts))
     assert len(found) > 0 or seed > 0
 
@@ -115,7 +104,7 @@ def test_search(seed):
     parts[:, rng.integers(0, 5), np.arange(R), y] += 1.0
     parts[:, 4] = 0.0
     args = rng.normal(size=(R, K)), parts, y, rng.random(R) + 0.5, np.array([2, 2, 2, 2, 1.25]), 0, 3, 0.5, 700.0, 3
-    assert native.search_densities(*args) == reference.search_densities(*args)
+    assert kernels.search_densities(*args) == reference.search_densities(*args)
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -128,11 +117,11 @@ def test_ties_go_to_the_last_whatever_rounding_does(seed):
     parts[:, 0] *= rng.integers(0, 2, (d, 1, 1))
     parts[:, 4] = 0.0
     start, rest = rng.normal(size=(R, K)), (y, np.ones(R), np.array([2, 2, 2, 2, 1.25]), 0, 3, 0.5, 700.0, 3)
-    found = native.search_densities(start, parts, *rest)
-    begun = native.search_densities(start, parts, *rest[:-1], 0)
+    found = kernels.search_densities(start, parts, *rest)
+    begun = kernels.search_densities(start, parts, *rest[:-1], 0)
     for _ in range(5):
         noise = rng.normal(size=parts.shape) * 1e-14
-        assert native.search_densities(start, parts + noise, *rest) == found
+        assert kernels.search_densities(start, parts + noise, *rest) == found
         assert reference.search_densities(start, parts + noise, *rest) == found
     silent = ~parts[:, 0].any(axis=(1, 2))
     assert not any(m == 0 and silent[j] for j, m in enumerate(found) if begun[j] != 0)
@@ -204,7 +193,7 @@ def test_information_of_normals(seed, classes):
     variance = 10.0 ** rng.integers(-16, 17, (classes, 1)) * np.ones(5) if seed % 3 else np.ones((classes, 5))
     prior = rng.dirichlet(np.ones(classes)) * (rng.random(classes) < 0.8)
     prior = prior / prior.sum() if prior.any() else np.full(classes, 1 / classes)
-    found = [native.normal_information(mean, variance, prior, jobs) for jobs in (1, 2)]
+    found = [kernels.normal_information(mean, variance, prior, jobs) for jobs in (1, 2)]
     assert np.array_equal(*found)
     np.testing.assert_allclose(found[0], reference.normal_information(mean, variance, prior), rtol=1e-9, atol=1e-12)
 
@@ -224,7 +213,7 @@ def test_information_of_curves(density):
 
 @pytest.mark.parametrize("rows", [1, 15, 64, 65, 700])
 @pytest.mark.parametrize("shape", ["normal", "long tail", "few values", "weights"])
-def test_rows_left_out_in_blocks(rows, shape, monkeypatch):
+def test_rows_left_out_in_blocks(rows, shape):
     """What a row is told does not depend on the rows of its block, on threads or, but for rounding, on instructions."""
     rng = np.random.default_rng(rows)
     y = rng.integers(0, 3, rows).astype(np.uint8)
@@ -242,7 +231,7 @@ def test_rows_left_out_in_blocks(rows, shape, monkeypatch):
     def left_out(some, jobs=1):
         x, n = X[some].T.copy(), len(X[some])
         rows = code[some].copy(), out[some].copy(), np.full(n, 0.5), share[some].copy()
-        return native.left_out(columns, x, *rows, 1e4, 700.0, jobs)
+        return columns.left_out(x, *rows, 1e4, 700.0, jobs)
 
     every = left_out(slice(None))
     assert np.isfinite(every).all()
@@ -252,9 +241,10 @@ def test_rows_left_out_in_blocks(rows, shape, monkeypatch):
             left_out(some), every[:, :, some], rtol=1e-4, atol=1e-4
         )  # other pieces of the kernels
         np.testing.assert_allclose(left_out(some)[:, [0, 2]], every[:, [0, 2]][:, :, some], rtol=1e-12, atol=1e-12)
-    monkeypatch.setattr(native, "native", lambda: importlib.import_module("posteriori.kernels._base"))
+    use("_base")
     columns = packed(stats, [0, 1, 2, 3], 1.0, 0.01, 0)
     np.testing.assert_allclose(left_out(slice(None)), every, rtol=1e-7, atol=1e-7)
+    use(kernels.native.__name__.split(".")[-1])
 
 
 @pytest.mark.parametrize("limit", [2, 9, 1000])
@@ -264,7 +254,7 @@ def test_shares_are_added_to_the_cells_of_all_rows(limit, seed):
     X[rng.random(X.shape) < 0.05] = np.inf
     shares = rng.dirichlet(np.ones(3), len(y)) * (rng.random(len(y)) < 0.8)[:, None]
     whole = reference.histograms(X, np.zeros_like(y), 1, limit, shares.sum(axis=1))
-    found = native.histograms(X, y, 3, limit, shares)
+    found = kernels.histograms(X, y, 3, limit, shares)
     for x, (keys, sums, level, met), (cells, mass, wanted, seen) in zip(X.T, found, whole, strict=True):
         assert keys.tolist() == cells.tolist()
         assert (level, met) == (wanted, seen)
@@ -279,4 +269,4 @@ def test_shares_are_added_to_the_cells_of_all_rows(limit, seed):
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int64, bool])
 def test_classes_may_be_numbered_in_any_type(dtype):
     X, y = np.array([[1.0], [2.0], [1.0]]), np.array([0, 1, 1]).astype(dtype)
-    assert native.histograms(X, y, 2, 9)[0][1].tolist() == [[1.0, 1.0], [0.0, 1.0]]
+    assert kernels.histograms(X, y, 2, 9)[0][1].tolist() == [[1.0, 1.0], [0.0, 1.0]]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from posteriori.kernels import families
+from posteriori import kernels
 
 from .reference import families as reference
 
@@ -49,10 +49,10 @@ def test_native_is_the_reference(seed, kind, weighted, missing, width):
     regret = rng.random(len(table)) if kind[0] == "fnml" else None
     regret = None if regret is None else regret * (np.arange(len(table)) > 0)
     expected = reference.toggle_scores(codes, sizes, child, parents, others, *kind, weights, states, regret)
-    bits = families.value_bitmaps(codes, states)
+    bits = kernels.value_bitmaps(codes, states)
     for x_log_x in (None, table) if regret is None else (table,):
         for by in (None, bits):
-            found = families.toggle_scores(
+            found = kernels.toggle_scores(
                 codes, sizes, child, parents, others, *kind, weights,
                 states=states, x_log_x=x_log_x, regret=regret, bits=by,
             )  # fmt: skip
@@ -67,8 +67,8 @@ def test_tests_of_independence(seed, weighted, missing):
     conditions, others = rest[: len(rest) // 2], rest[len(rest) // 2 :]
     weights = rng.random(n) if weighted else None
     expected = reference.g_tests(codes, sizes, x, conditions, others, weights)
-    for by in (None, families.value_bitmaps(codes, sizes)):
-        found = families.g_tests(codes, sizes, x, conditions, others, weights, bits=by)
+    for by in (None, kernels.value_bitmaps(codes, sizes)):
+        found = kernels.g_tests(codes, sizes, x, conditions, others, weights, bits=by)
         assert_allclose(found, expected, rtol=1e-9, atol=1e-8)
 
 
@@ -79,12 +79,12 @@ def test_bitmaps_change_no_bit(n, missing):
     rng = np.random.default_rng(n)
     sizes = [2, 3, 4, 2, 5, 40]
     codes = np.array([np.minimum(rng.geometric(0.5, n) - 1, s - 1 + missing) for s in sizes], dtype=np.uint8)
-    bits, states = families.value_bitmaps(codes, sizes), [s + missing for s in sizes[:3]] + sizes[3:]
-    bits = families.value_bitmaps(codes, states)
+    bits, states = kernels.value_bitmaps(codes, sizes), [s + missing for s in sizes[:3]] + sizes[3:]
+    bits = kernels.value_bitmaps(codes, states)
     for parents in ([], [1], [1, 2], [1, 2, 3, 4], [1, 5]):
         others = [1, 2, 3, 4, 5]
         plain, mapped = (
-            families.toggle_scores(codes, sizes, 0, parents, others, "penalised", 0.5, states=states, bits=by)
+            kernels.toggle_scores(codes, sizes, 0, parents, others, "penalised", 0.5, states=states, bits=by)
             for by in (None, bits)
         )
         assert (plain == mapped).all()
@@ -112,9 +112,9 @@ def test_families_of_few_cells_are_counted_in_one_table(seed, kind, missing, wid
     table = logs(n)
     regret = rng.random(n + 1) * (np.arange(n + 1) > 0) if kind[0] == "fnml" else None
     expected = reference.toggle_scores(codes, sizes, child, parents, others, *kind, None, states, regret)
-    how = {"states": states, "x_log_x": table, "regret": regret, "bits": families.value_bitmaps(codes, states)}
+    how = {"states": states, "x_log_x": table, "regret": regret, "bits": kernels.value_bitmaps(codes, states)}
     one, three = (
-        families.toggle_scores(codes, sizes, child, parents, others, *kind, n_jobs=jobs, **how) for jobs in (1, 3)
+        kernels.toggle_scores(codes, sizes, child, parents, others, *kind, n_jobs=jobs, **how) for jobs in (1, 3)
     )
     assert_allclose(one, expected, rtol=1e-9, atol=1e-7)
     assert (one == three).all()
@@ -127,10 +127,10 @@ def test_configurations_that_no_table_could_hold(missing):
     codes = np.array([rng.integers(0, s + missing, 500) for s in sizes], dtype=np.uint8)
     expected = reference.toggle_scores(codes, sizes, 4, [0, 1], [0, 1, 2, 3], "penalised", 0.5)
     for n_jobs in (1, 2):
-        found = families.toggle_scores(codes, sizes, 4, [0, 1], [0, 1, 2, 3], "penalised", 0.5, n_jobs=n_jobs)
+        found = kernels.toggle_scores(codes, sizes, 4, [0, 1], [0, 1, 2, 3], "penalised", 0.5, n_jobs=n_jobs)
         assert_allclose(found, expected, rtol=1e-10)
     # 60 · 50 · 40 · 30 configurations and their children: only those that occur are counted
-    found = families.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0)
+    found = kernels.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0)
     assert_allclose(found, reference.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0), rtol=1e-7)
 
 
@@ -150,15 +150,15 @@ def test_the_best_network_is_the_reference(seed, ess, price):
     table, rules = (codes, sizes, weights, cells, below, ess, price, 2), (required, forbidden)
     expected = reference.best_network(*table, *rules)
     for n_jobs in (1, 2):
-        assert families.best_network(*table, 1e-9, *rules, n_jobs)[1] == pytest.approx(expected[1], rel=1e-10, abs=1e-9)
+        assert kernels.best_network(*table, 1e-9, *rules, n_jobs)[1] == pytest.approx(expected[1], rel=1e-10, abs=1e-9)
 
 
 def test_threads_change_no_bit():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 4, (12, 60_000)).astype(np.uint8)
-    for bits in (None, families.value_bitmaps(codes, [4] * 12)):
+    for bits in (None, kernels.value_bitmaps(codes, [4] * 12)):
         found = [
-            families.toggle_scores(codes, [4] * 12, 0, [1, 2], range(1, 12), "bdeu", 1.0, bits=bits, n_jobs=k)
+            kernels.toggle_scores(codes, [4] * 12, 0, [1, 2], range(1, 12), "bdeu", 1.0, bits=bits, n_jobs=k)
             for k in (1, 2)
         ]
         assert (found[0] == found[1]).all()
@@ -175,10 +175,10 @@ def test_a_climb_that_asks_is_the_climb(seed, kind, tabu):
 
     def ask(child, parents, candidates):
         assert not any(forbidden[u, child] for u in (*parents, *candidates))
-        return families.toggle_scores(codes, sizes, child, parents, candidates, *kind, states=states)
+        return kernels.toggle_scores(codes, sizes, child, parents, candidates, *kind, states=states)
 
-    found = families.climb_asking(ask, [[]] * d, **rules)
-    assert found == families.climb(codes, sizes, [[]] * d, *kind, states=states, **rules)
+    found = kernels.climb_asking(ask, [[]] * d, **rules)
+    assert found == kernels.climb(codes, sizes, [[]] * d, *kind, states=states, **rules)
 
 
 def test_a_climb_that_asks_ends_by_hand_and_passes_errors_on():
@@ -192,20 +192,20 @@ def test_a_climb_that_asks_ends_by_hand_and_passes_errors_on():
             raise error
         return [len(parents), *(len(parents) + 1 for _ in candidates)]
 
-    parents, own, steps, finished = families.climb_asking(
+    parents, own, steps, finished = kernels.climb_asking(
         lambda *family: ask(*family, KeyboardInterrupt()), [[]] * 3, **rules
     )
     assert (parents, own, steps, finished) == ([[], [], []], [0.0] * 3, [], False)
     asked.clear()
     with pytest.raises(ZeroDivisionError):
-        families.climb_asking(lambda *family: ask(*family, ZeroDivisionError()), [[]] * 3, **rules)
+        kernels.climb_asking(lambda *family: ask(*family, ZeroDivisionError()), [[]] * 3, **rules)
     with pytest.raises(ValueError, match="one score a candidate"):
-        families.climb_asking(lambda *family: [], [[]] * 3, **rules)
+        kernels.climb_asking(lambda *family: [], [[]] * 3, **rules)
     asked[:] = [0] * 4  # the first family: there is no score to give back
     with pytest.raises(KeyboardInterrupt):
-        families.climb_asking(lambda *family: ask(*family, KeyboardInterrupt()), [[]] * 3, **rules)
+        kernels.climb_asking(lambda *family: ask(*family, KeyboardInterrupt()), [[]] * 3, **rules)
     with pytest.raises(ValueError, match="each once"):
-        families.climb_asking(lambda *family: [], [[], [0, 0], []], **rules)
+        kernels.climb_asking(lambda *family: [], [[], [0, 0], []], **rules)
 
 
 @pytest.mark.parametrize("alone", [0.0, math.nan, math.inf, -math.inf])
@@ -217,12 +217,12 @@ def test_a_walk_ends_where_scores_are_no_numbers(alone, beside, tabu):
 
     no, asked = np.zeros((3, 3), bool), iter(range(10_000))
     rules = {"required": no, "forbidden": no, "most": 2, "least": 1e-9, "symmetric": False, "orders": 2}
-    assert families.climb_asking(ask, [[]] * 3, **rules, tabu=tabu, tell=lambda *_: next(asked, -1) >= 0)[3]
+    assert kernels.climb_asking(ask, [[]] * 3, **rules, tabu=tabu, tell=lambda *_: next(asked, -1) >= 0)[3]
 
 
 def test_states_beyond_all_memory_are_refused():
     with pytest.raises(ValueError, match="more than 2²⁴"):
-        families.toggle_scores(np.zeros((2, 3), np.uint32), [2**31 - 1] * 2, 0, [], [1], "k2", 0.0)
+        kernels.toggle_scores(np.zeros((2, 3), np.uint32), [2**31 - 1] * 2, 0, [], [1], "k2", 0.0)
 
 
 @given(
@@ -250,7 +250,7 @@ def test_a_climb_ends_where_scores_are_noise(seed, size, tabu, orders, symmetric
         return True
 
     rules = {"required": no, "forbidden": no, "most": 3, "least": 0.0, "symmetric": symmetric, "tell": tell}
-    parents, own, _, finished = families.climb_asking(
+    parents, own, _, finished = kernels.climb_asking(
         ask, [[] for _ in range(d)], tabu=tabu, restarts=1, orders=orders, **rules
     )
     assert finished

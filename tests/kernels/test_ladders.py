@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.kernels import pairs as kernels
+from posteriori import kernels
 
 from .reference import pairs as reference
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,12 +28,7 @@ SPECS = [
 TOLERANCE = {np.float32: 3e-5, np.float64: 1e-12}
 
 
-@pytest.fixture(params=["best", "base"], autouse=True)
-def instruction_set(request, monkeypatch):
-    if request.param == "base":
-        base = importlib.import_module("posteriori.kernels._base")
-        monkeypatch.setattr(margin, "native", lambda: base)
-    return kernels.native()
+pytestmark = pytest.mark.usefixtures("instruction_set")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -47,12 +40,12 @@ def test_blocks_are_the_formula(spec, dtype, m, n, d):
     pa, pb = margin.pack(a), margin.pack(b)
     slot = random.permutation(m + 2)[:m]
     out = np.full((m + 2, n + 3), 7.0, dtype)
-    margin.kernel_rows(spec, a, pa.norms[:m], pb, out, slot)
+    kernels.kernel_rows(spec, a, pa.norms[:m], pb, out, slot)
     expected = reference.kernel_rows(spec, a, b)
     assert_allclose(out[slot, :n], expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
     assert (out[:, n:] == 7).all()  # nothing beyond its own columns is written
     coef = random.normal(size=(3, n))
-    sums = margin.kernel_sums(spec, a, pa.norms[:m], pb, coef)
+    sums = kernels.kernel_sums(spec, a, pa.norms[:m], pb, coef)
     assert_allclose(
         sums,
         reference.kernel_sums(spec, a, b, coef),
@@ -67,7 +60,7 @@ def test_equal_rows_have_kernel_one_exactly(spec, dtype):
     x = (np.random.default_rng(0).normal(size=(50, 37)) * 1e3).astype(dtype)
     packed = margin.pack(np.concatenate([x, x]))
     out = np.empty((50, 100), dtype)
-    margin.kernel_rows(spec, x, packed.norms[:50], packed, out, np.arange(50))
+    kernels.kernel_rows(spec, x, packed.norms[:50], packed, out, np.arange(50))
     assert (out[np.arange(50), np.arange(50)] == 1).all()
     assert (out[np.arange(50), np.arange(50) + 50] == 1).all()
 
@@ -77,7 +70,7 @@ def test_exponential_over_its_whole_range(dtype):
     x = np.linspace(0, 120 if dtype == np.float32 else 800, 4001).astype(dtype)[:, None]
     zero = margin.pack(np.zeros((1, 1), dtype))
     out = np.empty((len(x), 1), dtype)
-    margin.kernel_rows(KernelSpec("manhattan", 1.0), x, margin.pack(x).norms[: len(x)], zero, out, np.arange(len(x)))
+    kernels.kernel_rows(KernelSpec("manhattan", 1.0), x, margin.pack(x).norms[: len(x)], zero, out, np.arange(len(x)))
     expected = np.exp(-x.astype(np.float64))
     assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps, atol=2e-38 if dtype == np.float32 else 1e-307)
 
@@ -90,7 +83,7 @@ def test_pairs_reach_the_twin(q, seed, dtype):
     y = np.where(random.random(q) < 0.5, 1.0, -1.0)
     low, high = np.minimum(0, 2 * y), np.maximum(0, 2 * y)
     beta, v, twin_beta, twin_v = np.zeros(q), y.copy(), np.zeros(q), y.copy()
-    steps, gap = margin.smo_block(K, low, high, beta, v, 1e-6, 10_000)
+    steps, gap = kernels.smo_block(K, low, high, beta, v, 1e-6, 10_000)
     reference.smo_block(K, low, high, twin_beta, twin_v, 1e-6, 10_000)
     for most in (0, 1, 2):  # steps of the twin, each of which moves a pair
         moved = np.zeros(q)
@@ -109,7 +102,7 @@ def test_pairs_reach_the_twin(q, seed, dtype):
 def test_one_pair_is_solved_in_one_step(k, a, b):
     """The minimum of ½tᵀKt − pt along the pair, t = (p_1 − p_2)/(K_11 + K_22 − 2K_12)."""
     K, low, high, p = np.array([[a, k * np.sqrt(a * b)], [k * np.sqrt(a * b), b]]), -1e9, 1e9, np.array([1.0, -1.0])
-    for solve in (reference.smo_block, margin.smo_block):
+    for solve in (reference.smo_block, kernels.smo_block):
         beta = np.zeros(2)
         assert solve(K, np.full(2, low), np.full(2, high), beta, p.copy(), 1e-9, 100)[0] == 1
         assert_allclose(beta, p * 2 / (a + b - 2 * K[0, 1]), rtol=1e-12)
@@ -125,7 +118,7 @@ def test_free_variables_move_together(dtype, C):
     K = (X @ X.T).astype(dtype)
     low, high, beta, v = np.minimum(0, C * y), np.maximum(0, C * y), np.zeros(120), y.copy()
     tol = 1e-3 if dtype == np.float32 else 1e-6
-    steps = sum(margin.smo_block(K, low, high, beta, v, tol, 20_000)[0] for _ in range(3))
+    steps = sum(kernels.smo_block(K, low, high, beta, v, tol, 20_000)[0] for _ in range(3))
     assert steps < 20_000
     assert v[beta < high].max() - v[beta > low].min() <= tol
     assert_allclose(v, y - K.astype(np.float64) @ beta, atol=1e-9 * C)
@@ -143,7 +136,7 @@ def test_machines_over_one_matrix_are_blocks_of_it(n, count, seed, dtype):
     starts = np.cumsum([0, *map(len, rows)])
     p = np.where(random.random(starts[-1]) < 0.5, 1.0, -1.0)
     some = margin.Machines(starts, np.concatenate(rows), p, np.minimum(0, 2 * p), np.maximum(0, 2 * p))
-    beta, v, ends = margin.smo_machines(K, some, 1e-6, 10_000)
+    beta, v, ends = kernels.smo_machines(K, some, 1e-6, 10_000)
     for own, a, b, (steps, gap, intercept, energy, drift) in zip(rows, starts, starts[1:], ends):
         block, mine, low, high = K[np.ix_(own, own)], beta[a:b], some.low[a:b], some.high[a:b]
         alone, its = np.zeros(b - a), p[a:b].copy()
@@ -174,7 +167,7 @@ def test_threads_change_no_machine():
     rows = [np.sort(random.permutation(700)[:500]) for _ in range(6)]
     p = np.where(random.random(3000) < 0.5, 1.0, -1.0)
     some = margin.Machines(np.arange(7) * 500, np.concatenate(rows), p, np.minimum(0, p), np.maximum(0, p))
-    for one, two in zip(margin.smo_machines(K, some, 1e-3, 10_000, 1), margin.smo_machines(K, some, 1e-3, 10_000, 2)):
+    for one, two in zip(kernels.smo_machines(K, some, 1e-3, 10_000, 1), kernels.smo_machines(K, some, 1e-3, 10_000, 2)):
         assert_array_equal(one, two)
 
 
@@ -183,7 +176,7 @@ def test_equal_rows_are_merged(n, d, seed):
     random = np.random.default_rng(seed)
     X, target = random.integers(-1, 2, (n, d)).astype(float), random.integers(0, 2, n).astype(float)
     weight = random.integers(0, 3, n).astype(float)
-    first, total, group, share = margin.merge_rows(X, target, weight, random.uniform(0.5, 1.5, (2, d)))
+    first, total, group, share = kernels.merge_rows(X, target, weight, random.uniform(0.5, 1.5, (2, d)))
     wanted = reference.merge_rows(X, target, weight)
     assert {tuple(np.flatnonzero(group == g).tolist()) for g in range(len(first))} == set(map(tuple, wanted))
     assert group[first].tolist() == list(range(len(first)))
@@ -194,20 +187,20 @@ def test_equal_rows_are_merged(n, d, seed):
 
 def test_rows_whose_sums_are_no_numbers_have_an_order():
     X = np.array([[1e308, -1e308, 1e308], [1e308, 1e308, -1e308], [1e308, -1e308, 1e308], [1.0, 2.0, 3.0]])
-    group = margin.merge_rows(X, np.zeros(4), np.ones(4), np.full((2, 3), 1.5))[2]
+    group = kernels.merge_rows(X, np.zeros(4), np.ones(4), np.full((2, 3), 1.5))[2]
     assert len({group[0], group[1], group[3]}) == 3  # equal ones may lie apart there, others are never one
 
 
 @given(st.integers(0, 9), st.integers(1, 6), st.integers(0, 2**20))
 def test_votes_of_pairs(n, K, seed):
     decisions = np.random.default_rng(seed).integers(-2, 3, (n, K * (K - 1) // 2)) / 2
-    assert_array_equal(margin.pair_votes(decisions, K), reference.pair_votes(decisions, K))
+    assert_array_equal(kernels.pair_votes(decisions, K), reference.pair_votes(decisions, K))
 
 
 def test_a_step_cap_is_kept():
     K, y = np.eye(4), np.array([1.0, -1.0, 1.0, -1.0])
     beta = np.zeros(4)
-    assert margin.smo_block(K, np.minimum(0, y), np.maximum(0, y), beta, y.copy(), 1e-9, 1)[0] == 1
+    assert kernels.smo_block(K, np.minimum(0, y), np.maximum(0, y), beta, y.copy(), 1e-9, 1)[0] == 1
     assert np.count_nonzero(beta) == 2
 
 
@@ -220,7 +213,7 @@ def test_rows_are_subtracted(dtype, n, m):
     slot, step, v = random.permutation(8)[:m], random.normal(size=m), random.normal(size=n)
     expected = v.copy()
     reference.subtract_rows(rows, slot, step, expected)
-    margin.subtract_rows(rows, slot, step, v)
+    kernels.subtract_rows(rows, slot, step, v)
     assert_allclose(v, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -228,7 +221,7 @@ def test_threads_change_no_bit():
     random = np.random.default_rng(3)
     x = random.normal(size=(3000, 20)).astype(np.float32)
     packed, coef = margin.pack(x), random.normal(size=(1, 3000))
-    one, two = (margin.kernel_sums(KernelSpec("rbf", 0.1), x, packed.norms[:3000], packed, coef, j) for j in (1, 2))
+    one, two = (kernels.kernel_sums(KernelSpec("rbf", 0.1), x, packed.norms[:3000], packed, coef, j) for j in (1, 2))
     assert_array_equal(one, two)
 
 
@@ -246,7 +239,7 @@ def test_descent_keeps_w_and_lowers_the_dual(kind, loss):
     table.indptr = table.indptr.astype(np.int64)
     values, last = [], Epoch(60)
     for k in range(300):
-        last = margin.descend(X if kind == "dense" else table, state, last, k)
+        last = Epoch(*kernels.descend(X if kind == "dense" else table, state, last, k))
         last = Epoch(60) if last.top - last.bottom < 1e-9 and last.active < 60 else last
         values.append(reference.descent_dual(wide, y, ridge, state.alpha))
         assert_allclose(state.w, wide.T @ (state.alpha * y), atol=1e-10)
@@ -263,12 +256,12 @@ def test_descent_keeps_w_and_lowers_the_dual(kind, loss):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: margin.smo_block(np.eye(3), np.zeros(2), np.ones(3), np.zeros(3), np.zeros(3), 1e-3, 1),
-        lambda: margin.subtract_rows(np.eye(3), np.array([5]), np.ones(1), np.zeros(3)),
-        lambda: margin.kernel_rows(
+        lambda: kernels.smo_block(np.eye(3), np.zeros(2), np.ones(3), np.zeros(3), np.zeros(3), 1e-3, 1),
+        lambda: kernels.subtract_rows(np.eye(3), np.array([5]), np.ones(1), np.zeros(3)),
+        lambda: kernels.kernel_rows(
             KernelSpec("dot"), np.ones((2, 3)), np.ones(2), margin.pack(np.ones((4, 2))), np.ones((2, 4)), np.arange(2)
         ),
-        lambda: margin.kernel_sums(
+        lambda: kernels.kernel_sums(
             KernelSpec("dot"), np.ones((2, 2)), np.ones(2), margin.pack(np.ones((4, 2))), np.ones((1, 3))
         ),
     ],
@@ -284,8 +277,8 @@ def test_shapes_are_checked_before_a_kernel_runs(call):
 def test_a_square_is_its_rows(spec, dtype, n):
     packed = margin.pack(np.random.default_rng(n).normal(size=(n, 5)).astype(dtype))
     rows, square = margin.square(n, dtype), margin.square(n, dtype)
-    margin.kernel_rows(spec, packed.rows, packed.norms[:n], packed, rows, np.arange(n))
-    margin.kernel_square(spec, packed, square)
+    kernels.kernel_rows(spec, packed.rows, packed.norms[:n], packed, rows, np.arange(n))
+    kernels.kernel_square(spec, packed, square)
     assert_array_equal(square, rows)
 
 
@@ -309,10 +302,10 @@ def test_dots_and_sums_of_rows(kind):
     X = random.normal(size=(70, 9)) * (random.random((70, 9)) < 0.5)
     w, weight = random.normal(size=10), np.maximum(random.normal(size=70), 0.0)
     wide = np.column_stack([X, np.full(70, 0.7)])
-    assert_allclose(margin.row_dots(kind(X), w, 0.7), wide @ w, atol=1e-12)
-    assert_allclose(margin.row_sums(kind(X), weight, 0.7), wide.T @ weight, atol=1e-12)
-    assert_allclose(margin.row_sums(kind(X), weight, 0.7, w), wide.T @ (weight * (wide @ w)), atol=1e-12)
-    assert_allclose(margin.row_squares(kind(X), weight, 0.7), (wide**2).T @ weight, atol=1e-12)
+    assert_allclose(kernels.row_dots(kind(X), w, 0.7), wide @ w, atol=1e-12)
+    assert_allclose(kernels.row_sums(kind(X), weight, 0.7), wide.T @ weight, atol=1e-12)
+    assert_allclose(kernels.row_sums(kind(X), weight, 0.7, w), wide.T @ (weight * (wide @ w)), atol=1e-12)
+    assert_allclose(kernels.row_squares(kind(X), weight, 0.7), (wide**2).T @ weight, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, wide_csr], ids=["dense", "sparse"])
@@ -323,10 +316,10 @@ def test_large_sums_are_summed_in_parts(kind):
     wide = np.column_stack([X, np.full(len(X), 0.7)])
     for n_jobs in (1, 2):
         assert_array_equal(
-            margin.row_sums(kind(X), weight, 0.7, w, n_jobs), margin.row_sums(kind(X), weight, 0.7, w, 3)
+            kernels.row_sums(kind(X), weight, 0.7, w, n_jobs), kernels.row_sums(kind(X), weight, 0.7, w, 3)
         )
-    assert_allclose(margin.row_sums(kind(X), weight, 0.7, w), wide.T @ (weight * (wide @ w)), rtol=1e-9, atol=1e-9)
-    assert_allclose(margin.row_squares(kind(X), weight, 0.7), (wide**2).T @ weight, rtol=1e-12)
+    assert_allclose(kernels.row_sums(kind(X), weight, 0.7, w), wide.T @ (weight * (wide @ w)), rtol=1e-9, atol=1e-9)
+    assert_allclose(kernels.row_squares(kind(X), weight, 0.7), (wide**2).T @ weight, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, wide_csr], ids=["dense", "sparse"])
@@ -339,7 +332,7 @@ def test_conjugate_gradients_end_at_the_solution_in_any_number_of_calls(kind, sh
     H = np.eye(13) + (wide.T * weight) @ wide
     scale = 1.0 / np.sqrt(H.diagonal())
     state = (np.zeros(13), g.copy(), scale * g)
-    taken = [margin.conjugate(kind(X), weight, 0.7, scale, state, 1e-20, share) for _ in range(60)]
+    taken = [kernels.conjugate(kind(X), weight, 0.7, scale, state, 1e-20, share) for _ in range(60)]
     assert all(steps <= share for steps in taken)
     assert 0 < sum(taken) < 60
     assert_allclose(state[0], np.linalg.solve(H, g), rtol=1e-8)
@@ -353,7 +346,7 @@ def test_the_squared_hinge_along_a_line(n):
     for t in (0.0, 0.4, 2.0):
         slack = np.maximum(0.0, 1.0 - m - t * slope)
         expected = C @ slack**2, (C * slack) @ slope, (C * (slack > 0)) @ slope**2
-        assert_allclose(margin.squared_hinge(m, slope, C, t), expected, rtol=1e-12, atol=1e-14)
+        assert_allclose(kernels.squared_hinge(m, slope, C, t), expected, rtol=1e-12, atol=1e-14)
 
 
 def test_v_in_single_lanes_ends_as_in_double():
@@ -365,7 +358,7 @@ def test_v_in_single_lanes_ends_as_in_double():
     for C, tol in ((1.0, 1e-3), (100.0, 1e-3), (1.0, 1e-7)):  # the last is beyond single precision: double lanes end it
         low, high, beta, v = np.minimum(0, C * y), np.maximum(0, C * y), np.zeros(300), y.copy()
         for _ in range(50):
-            steps, _ = margin.smo_block(K, low, high, beta, v, tol, 10_000)
+            steps, _ = kernels.smo_block(K, low, high, beta, v, tol, 10_000)
             if not steps:
                 break
         assert_allclose(v, y - K.astype(np.float64) @ beta, atol=1e-10 * C)
@@ -376,7 +369,7 @@ def test_a_problem_without_an_end_is_left():
     """Two variables without bounds and no curvature between them: the step has no end, and β stays a number."""
     K, y = np.array([[0.0, 5.0], [5.0, 0.0]]), np.array([1.0, -1.0])
     beta, v = np.zeros(2), y.copy()
-    margin.smo_block(K, np.minimum(0, y * np.inf), np.maximum(0, y * np.inf), beta, v, 1e-3, 10_000)
+    kernels.smo_block(K, np.minimum(0, y * np.inf), np.maximum(0, y * np.inf), beta, v, 1e-3, 10_000)
     assert np.isfinite(beta).all()
     assert np.isfinite(v).all()
 
@@ -393,27 +386,27 @@ def test_the_move_of_the_free_rows_is_newtons(kind):
     g = signed @ state.w - 1.0 + ridge[free] * alpha[free]
     wanted = reference.free_move(signed @ signed.T + np.diag(ridge[free]), g)
     scale = np.abs(wanted).max()
-    found = margin.free_move(kind(X), state, free, 200)
+    found = kernels.free_move(kind(X), state, free, 200)
     assert_allclose(found, wanted, atol=0.15 * scale)  # to a tenth of g
-    assert_allclose(margin.free_move(kind(X), state, free, 0), np.zeros(len(free)))
-    assert len(margin.free_move(kind(X), state, free[:0], 5)) == 0
+    assert_allclose(kernels.free_move(kind(X), state, free, 0), np.zeros(len(free)))
+    assert len(kernels.free_move(kind(X), state, free[:0], 5)) == 0
     assert_allclose(state.alpha, alpha)
     with pytest.raises(ValueError, match="not there"):
-        margin.free_move(kind(X), state, np.array([30]), 5)
+        kernels.free_move(kind(X), state, np.array([30]), 5)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, wide_csr], ids=["dense", "sparse"])
 def test_rows_and_their_weights_fit(kind):
     X = kind(np.eye(3))
     for call in (
-        lambda: margin.row_dots(X, np.ones(3), 1.0),
-        lambda: margin.row_sums(X, np.ones(2), 1.0),
-        lambda: margin.row_sums(X, np.ones(3), 1.0, np.ones(3)),
-        lambda: margin.row_squares(X, np.ones(2), 1.0),
-        lambda: margin.conjugate(X, np.ones(2), 1.0, *(lambda v: (v, (v, v, v)))(np.ones(4)), 0.0, 1),
-        lambda: margin.conjugate(X, np.ones(3), 1.0, np.ones(3), (np.ones(4), np.ones(4), np.ones(4)), 0.0, 1),
-        lambda: margin.conjugate(X, np.ones(3), 1.0, np.ones(4), (np.ones(4), np.ones(3), np.ones(4)), 0.0, 1),
-        lambda: margin.squared_hinge(np.ones(3), np.ones(2), np.ones(3)),
+        lambda: kernels.row_dots(X, np.ones(3), 1.0),
+        lambda: kernels.row_sums(X, np.ones(2), 1.0),
+        lambda: kernels.row_sums(X, np.ones(3), 1.0, np.ones(3)),
+        lambda: kernels.row_squares(X, np.ones(2), 1.0),
+        lambda: kernels.conjugate(X, np.ones(2), 1.0, *(lambda v: (v, (v, v, v)))(np.ones(4)), 0.0, 1),
+        lambda: kernels.conjugate(X, np.ones(3), 1.0, np.ones(3), (np.ones(4), np.ones(4), np.ones(4)), 0.0, 1),
+        lambda: kernels.conjugate(X, np.ones(3), 1.0, np.ones(4), (np.ones(4), np.ones(3), np.ones(4)), 0.0, 1),
+        lambda: kernels.squared_hinge(np.ones(3), np.ones(2), np.ones(3)),
     ):
         with pytest.raises(ValueError, match=r"do not fit|outside X"):
             call()
@@ -421,7 +414,7 @@ def test_rows_and_their_weights_fit(kind):
 
 def test_a_square_and_sparse_rows_fit():
     with pytest.raises(ValueError, match="shapes do not fit"):
-        margin.kernel_square(KernelSpec("dot"), margin.pack(np.ones((4, 2))), np.ones((4, 3)))
+        kernels.kernel_square(KernelSpec("dot"), margin.pack(np.ones((4, 2))), np.ones((4, 3)))
     gram, rows = SparseGram(KernelSpec("dot"), np.eye(3)), wide_csr(np.eye(3))
     with pytest.raises(ValueError, match="shapes do not fit"):
         gram.between(rows, np.ones((3, 2)), np.arange(3))
@@ -432,7 +425,7 @@ def test_a_square_and_sparse_rows_fit():
         gram.between(rows, np.ones((3, 3)), np.arange(3))
 
 
-@pytest.mark.parametrize("block", [margin.smo_block, reference.smo_block], ids=["native", "reference"])
+@pytest.mark.parametrize("block", [kernels.smo_block, reference.smo_block], ids=["native", "reference"])
 def test_a_pair_is_chosen_by_the_square_of_its_fall_over_its_bend(block):
     """fall 2 and 3, bend 2 and 5: 4/2 is more than 9/5, though 8/2 is less than 27/5."""
     K, beta, v = np.diag([1.0, 1.0, 4.0]), np.zeros(3), np.array([3.0, 1.0, 0.0])
@@ -441,7 +434,7 @@ def test_a_pair_is_chosen_by_the_square_of_its_fall_over_its_bend(block):
     assert v.tolist() == [2.0, 2.0, 0.0]
 
 
-@pytest.mark.parametrize("block", [margin.smo_block, reference.smo_block], ids=["native", "reference"])
+@pytest.mark.parametrize("block", [kernels.smo_block, reference.smo_block], ids=["native", "reference"])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_step_to_a_bound_ends_exactly_there(block, first):
     """−0.1 + (0.3 + 0.1) is more than 0.3, and 0.3 − (0.3 + 0.1) less than −0.1."""
@@ -464,7 +457,7 @@ def task(n, f, K, seed):
 @pytest.mark.parametrize(("n", "f", "K"), [(40, 3, 2), (60, 17, 3), (30, 1, 2), (50, 0, 4), (20, 33, 5), (3, 2, 2)])
 def test_the_end_has_no_slope(n, f, K):
     Z, y, w, rows, offset, charge, metric, B = task(n, f, K, n + f)
-    loss = margin.ridge_folds(Z, y, w, rows, offset, charge, metric, B, 500, 1e-16)
+    loss = kernels.ridge_folds(Z, y, w, rows, offset, charge, metric, B, 500, 1e-16)
     for m, own in enumerate(rows):
         wanted, slope = reference.ridge_loss(Z, y, w, own, offset, charge, B[m])
         assert loss[m] == pytest.approx(wanted, rel=1e-10)
@@ -480,7 +473,7 @@ def test_every_step_goes_down(n, f, K, seed):
     Z, y, w, rows, offset, charge, metric, B = task(n, f, K, seed)
     before = np.inf
     for _ in range(4):
-        loss = margin.ridge_folds(Z, y, w, rows, offset, charge, metric, B, 1, 0.0)
+        loss = kernels.ridge_folds(Z, y, w, rows, offset, charge, metric, B, 1, 0.0)
         assert (loss <= before).all()
         before = loss
 
@@ -498,8 +491,8 @@ def test_slopes_of_the_twin_are_differences():
 
 def test_threads_change_no_bit_of_a_ridge():
     one, three = (task(3000, 40, 3, 0) for _ in range(2))
-    margin.ridge_folds(*one, 20, 0.0, 1)
-    margin.ridge_folds(*three, 20, 0.0, 3)
+    kernels.ridge_folds(*one, 20, 0.0, 1)
+    kernels.ridge_folds(*three, 20, 0.0, 3)
     assert_array_equal(one[-1], three[-1])
 
 
@@ -509,6 +502,6 @@ def test_two_classes_are_two_rows_of_half_the_weight():
     for C, charge in ((1, 0.5), (2, 1.0)):
         B = np.zeros((3, C, 5))
         full = np.full(5, charge)
-        margin.ridge_folds(Z, y, w, rows, np.zeros(C), full, np.full((C, 5), 3.0), B, 500, 1e-16)
+        kernels.ridge_folds(Z, y, w, rows, np.zeros(C), full, np.full((C, 5), 3.0), B, 500, 1e-16)
         ends.append(B[:, 0] if C == 1 else B[:, 1] - B[:, 0])
     assert_allclose(*ends, atol=1e-5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 
 import numpy as np
@@ -11,19 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from posteriori import kernels
 from posteriori.kernels import mixture
 
 from .reference import mixture as reference
 
-
-@pytest.fixture(params=["best", "base"], autouse=True, scope="module")
-def instruction_set(request):
-    before = mixture.native
-    if request.param == "base":
-        base = importlib.import_module("posteriori.kernels._base")
-        mixture.native = lambda: base
-    yield
-    mixture.native = before
+pytestmark = pytest.mark.usefixtures("instruction_set")
 
 
 def case(seed, n, d, K, full, dtype=np.float64, weighted=False, gaps=False):
@@ -42,13 +34,13 @@ def case(seed, n, d, K, full, dtype=np.float64, weighted=False, gaps=False):
 
 
 def compare(args, shares=None):
-    found = mixture.mixture_sums(*args, shares)
+    found = kernels.mixture_sums(*args, shares)
     wanted = reference.mixture_sums(*args, shares)
     for a, b in zip(found, wanted):
         assert_allclose(a, b, rtol=1e-9, atol=1e-9)
     X, _, unit, means, factors, log_weights, _ = args
     ask = (X, unit, means, factors, log_weights)
-    assert_allclose(mixture.mixture_log_joint(*ask), reference.mixture_log_joint(*ask), rtol=1e-10, atol=1e-10)
+    assert_allclose(kernels.mixture_log_joint(*ask), reference.mixture_log_joint(*ask), rtol=1e-10, atol=1e-10)
 
 
 @settings(max_examples=60, deadline=None)
@@ -82,9 +74,9 @@ def test_single_precision_is_read_and_summed_in_double(full):
 @pytest.mark.parametrize("full", [True, False])
 def test_threads_change_no_bit(full):
     args = case(4, 30_000, 7, 5, full, weighted=True)
-    first = mixture.mixture_sums(*args, None, 1)
+    first = kernels.mixture_sums(*args, None, 1)
     for n_jobs in (2, 3, 7):
-        for a, b in zip(mixture.mixture_sums(*args, None, n_jobs), first):
+        for a, b in zip(kernels.mixture_sums(*args, None, n_jobs), first):
             assert_array_equal(a, b)
 
 
@@ -95,7 +87,7 @@ def test_a_component_without_weight_and_rows_far_away(full):
     X[0] = 1e6
     compare((X, None, unit, means, factors, log_weights, pivots))
     X[1] = 1e200
-    total, n, *_ = mixture.mixture_sums(X, None, unit, means, factors, log_weights, pivots)
+    total, n, *_ = kernels.mixture_sums(X, None, unit, means, factors, log_weights, pivots)
     assert total == -np.inf
     assert np.isfinite(n).all()
 
@@ -137,14 +129,14 @@ def test_steps_of_k_means_are_their_twin(seed, n, d, K, dtype, weighted, bounded
             assert_allclose(sizes, wanted_sizes)
             assert changed == (n if last is None else (label != last).sum())
             last = label
-        assert_allclose(mixture.kmeans_distances(X, shift, centres, rows.label), ours, atol=1e-12)
+        assert_allclose(kernels.kmeans_distances(X, shift, centres, rows.label), ours, atol=1e-12)
         full = sizes > 0
         moved = np.where(full[:, None], sums / np.where(full, sizes, 1)[:, None], centres)
         centres = np.ascontiguousarray((moved + centres) / 2 + 0.01 * rng.normal(size=centres.shape))
     at = rng.integers(0, n, size=3)
     closest = rng.uniform(0, 4, size=n)
     assert_allclose(
-        mixture.kmeans_candidates(X, shift, at, closest), reference.kmeans_candidates(X, shift, at, closest), atol=1e-12
+        kernels.kmeans_candidates(X, shift, at, closest), reference.kmeans_candidates(X, shift, at, closest), atol=1e-12
     )
 
 
@@ -163,10 +155,10 @@ def test_rows_with_missing_cells_are_their_twin(seed, n, d, K, weighted, known):
     log_unit = rng.normal(size=d)
     ask = (Z, starts, weights, *theta, log_unit, rng.normal(size=(K, d)), shares)
     for n_jobs in (1, 3):
-        for a, b in zip(mixture.broken_sums(*ask, n_jobs), reference.broken_sums(*ask)):
+        for a, b in zip(kernels.broken_sums(*ask, n_jobs), reference.broken_sums(*ask)):
             assert_allclose(a, b, rtol=1e-8, atol=1e-8)
     assert_allclose(
-        mixture.broken_log_joint(Z, starts, *theta, log_unit),
+        kernels.broken_log_joint(Z, starts, *theta, log_unit),
         reference.broken_log_joint(Z, starts, *theta, log_unit),
         rtol=1e-9,
         atol=1e-9,

@@ -9,12 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from posteriori import kernels
 from posteriori.kernels import neighbors as native
 from posteriori.neighbors.kdtree import KDTree, Products
 
+from .conftest import use
 from .reference import neighbors as reference
 
 METRICS = [("euclidean", 2.0), ("manhattan", 1.0), ("chebyshev", 2.0), ("minkowski", 3.0), ("minkowski", 1.5)]
+
+
+def built(X, scale, leaf_size, n_jobs=None):
+    return native.Flat(*kernels.kdtree_build(X, scale, leaf_size, n_jobs))
 
 
 def points(kind: str, n: int, d: int, dtype: type, seed: int) -> np.ndarray:
@@ -32,22 +38,22 @@ def test_tree_and_products_are_the_reference(n, d, kind, dtype):
     Q = np.concatenate([X[:15], points(kind, 15, d, dtype, seed=1)])
     exact = (X.astype(np.float64), Q.astype(np.float64))
     tolerance = 1e-12 if dtype == np.float64 else 2e-6
-    lo, hi, finite = native.bounds(X)
+    lo, hi, finite = kernels.column_bounds(X)
     assert finite
     assert np.array_equal(lo, X.min(axis=0))
     assert np.array_equal(hi, X.max(axis=0))
     for leaf_size in (16, 100):
-        flat = native.build(X, 1.0, leaf_size)
+        flat = built(X, 1.0, leaf_size)
         assert np.array_equal(np.sort(flat.ids[flat.ids < n]), np.arange(n))
         for k in sorted({1, min(n, 10), min(n, 100)}):
             for metric, p in METRICS if n <= 300 else METRICS[:1]:
-                distance, index = native.nearest(flat, leaf_size, Q, k, metric, p)
+                distance, index = kernels.kdtree_nearest(flat, leaf_size, Q, k, metric, p)
                 wanted, rows = reference.nearest(*exact, k, metric, p)
                 np.testing.assert_allclose(distance, wanted, rtol=tolerance, atol=1e-300)
                 if kind == "grid" and metric != "minkowski":  # whole numbers: no rounding, so ties are ties
                     assert np.array_equal(index, rows)
-            by_tree = native.nearest(flat, leaf_size, Q, k, "euclidean", 2.0)
-            by_products = native.brute_nearest(X, native.panel(X, lo, hi), Q, k)
+            by_tree = kernels.kdtree_nearest(flat, leaf_size, Q, k, "euclidean", 2.0)
+            by_products = kernels.brute_nearest(X, native.Panel(*kernels.brute_panel(X, lo, hi)), Q, k)
             assert np.array_equal(by_tree[0], by_products[0])
             assert np.array_equal(by_tree[1], by_products[1])
 
@@ -57,10 +63,10 @@ def test_within_is_the_reference(metric, p):
     X, Q = points("grid", 400, 3, np.float64, 0), points("grid", 30, 3, np.float64, 1)
     radius = np.linspace(-1, 3, 30) + 0.1
     radius[::3] = np.arange(10) % 4  # as far as some points of the grid lie, which are then inside
-    start, index, distance = native.within(native.build(X, 1.0, 16), 16, Q, radius, metric, p)
+    start, index, distance = kernels.kdtree_within(built(X, 1.0, 16), 16, Q, radius, metric, p)
     wanted_start, wanted, far = reference.within(X, Q, radius, metric, p)
     assert np.array_equal(start, wanted_start)
-    assert np.array_equal(native.count(native.build(X, 1.0, 16), 16, Q, radius, metric, p), np.diff(start))
+    assert np.array_equal(kernels.kdtree_count(built(X, 1.0, 16), 16, Q, radius, metric, p), np.diff(start))
     for i in range(30):
         mine, theirs = slice(start[i], start[i + 1]), slice(wanted_start[i], wanted_start[i + 1])
         order = np.argsort(index[mine])
@@ -70,12 +76,12 @@ def test_within_is_the_reference(metric, p):
 
 def test_threads_change_nothing():
     X, Q = points("normal", 30_000, 4, np.float64, 0), points("normal", 3000, 4, np.float64, 1)
-    one, two = native.build(X, 1.0, 32, 1), native.build(X, 1.0, 32, 2)
+    one, two = built(X, 1.0, 32, 1), built(X, 1.0, 32, 2)
     for a, b in zip(one, two):
         assert np.array_equal(a, b)
     for a, b in zip(
-        native.nearest(one, 32, Q, 7, "euclidean", 2.0, n_jobs=1),
-        native.nearest(one, 32, Q, 7, "euclidean", 2.0, n_jobs=2),
+        kernels.kdtree_nearest(one, 32, Q, 7, "euclidean", 2.0, n_jobs=1),
+        kernels.kdtree_nearest(one, 32, Q, 7, "euclidean", 2.0, n_jobs=2),
     ):
         assert np.array_equal(a, b)
 
@@ -83,12 +89,12 @@ def test_threads_change_nothing():
 def test_skip_leaves_a_row_out():
     X = points("grid", 500, 2, np.float64, 3)
     skip = np.arange(500, dtype=np.int32)
-    flat, (lo, hi, _) = native.build(X, 1.0, 16), native.bounds(X)
+    flat, (lo, hi, _) = built(X, 1.0, 16), kernels.column_bounds(X)
     wanted = reference.nearest(X, X, 80, skip=skip.astype(np.int64))
     for k in (5, 80):
         for found in (
-            native.nearest(flat, 16, X, k, "euclidean", 2.0, skip),
-            native.brute_nearest(X, native.panel(X, lo, hi), X, k, skip),
+            kernels.kdtree_nearest(flat, 16, X, k, "euclidean", 2.0, skip),
+            kernels.brute_nearest(X, native.Panel(*kernels.brute_panel(X, lo, hi)), X, k, skip),
         ):
             assert np.array_equal(found[1], wanted[1][:, :k])
 
@@ -97,23 +103,21 @@ def test_bounds_sees_what_is_not_finite():
     for bad in (np.nan, np.inf, -np.inf):
         X = np.zeros((70_000, 2))
         X[69_999, 1] = bad
-        assert not native.bounds(X)[2]
+        assert not kernels.column_bounds(X)[2]
 
 
-def test_base_instruction_set_agrees(monkeypatch):
-    import importlib
-
-    base = importlib.import_module("posteriori.kernels._base")
+def test_base_instruction_set_agrees():
     X, Q = points("normal", 2000, 6, np.float64, 0), points("normal", 50, 6, np.float64, 1)
-    fast = native.nearest(native.build(X, 1.0, 32), 32, Q, 9, "euclidean", 2.0)
-    monkeypatch.setattr(native, "native", lambda: base)
-    flat, (lo, hi, _) = native.build(X, 1.0, 32), native.bounds(X)
+    fast = kernels.kdtree_nearest(built(X, 1.0, 32), 32, Q, 9, "euclidean", 2.0)
+    use("_base")
+    flat, (lo, hi, _) = built(X, 1.0, 32), kernels.column_bounds(X)
     for slow in (
-        native.nearest(flat, 32, Q, 9, "euclidean", 2.0),
-        native.brute_nearest(X, native.panel(X, lo, hi), Q, 9),
+        kernels.kdtree_nearest(flat, 32, Q, 9, "euclidean", 2.0),
+        kernels.brute_nearest(X, native.Panel(*kernels.brute_panel(X, lo, hi)), Q, 9),
     ):
         np.testing.assert_allclose(slow[0], fast[0], rtol=1e-14)
         assert np.array_equal(slow[1], fast[1])
+    use(kernels.native.__name__.split(".")[-1])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -16,7 +16,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import posteriori as po
-from posteriori.kernels import n_threads, naive
+from posteriori import kernels
+from posteriori.kernels import n_threads
 from posteriori.table.encode import team_map
 
 
@@ -27,19 +28,19 @@ def work(n_jobs: int | None = 2) -> list[np.ndarray]:
     offsets, weights = np.arange(0, 81, 4), rng.random(60_000)
     theta, start = np.log(rng.random((80, 3))), np.zeros(3)
     numbers = rng.normal(size=(60_000, 20))
-    n, mean, m2, _, _ = naive.class_moments(numbers, y, 3, weights, n_jobs)
+    n, mean, m2, *_ = kernels.class_moments(numbers, y, 3, weights, n_jobs)
     indptr, indices = np.arange(0, 1_200_001, 20), rng.integers(0, 1000, 1_200_000)
     return [
-        naive.count_cells(X, y, offsets, 3, n_jobs=n_jobs),
-        naive.count_cells(X, y, offsets, 3, weights, n_jobs),
-        naive.log_joint_cells(X, theta, offsets, start, n_jobs),
-        naive.posterior_cells(np.asfortranarray(X), theta, offsets, start, n_jobs)[0],
+        kernels.count_cells(X, y, offsets, 3, n_jobs=n_jobs),
+        kernels.count_cells(X, y, offsets, 3, weights, n_jobs),
+        kernels.log_joint_cells(X, theta, offsets, start, n_jobs),
+        kernels.posterior_cells(np.asfortranarray(X), theta, offsets, start, n_jobs)[0],
         n,
         mean,
         m2,
-        naive.score_gaussian(numbers, mean, m2 / n, start, True, n_jobs)[0],
-        naive.count_sparse(indptr, indices, rng.random(len(indices)), 1000, y, 3, weights, None, n_jobs)[0],
-        naive.log_joint_sparse(indptr, indices, None, rng.normal(size=(1000, 3)), start, None, n_jobs)[0],
+        kernels.score_gaussian(numbers, mean, m2 / n, start, True, n_jobs)[0],
+        kernels.count_sparse(indptr, indices, rng.random(len(indices)), 1000, y, 3, weights, None, n_jobs)[0],
+        kernels.score_sparse(indptr, indices, None, rng.normal(size=(1000, 3)), start, n_jobs=n_jobs)[0],
     ]
 
 

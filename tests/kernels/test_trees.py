@@ -16,22 +16,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from posteriori import kernels
 from posteriori.errors import MemoryBudgetError
-from posteriori.kernels import native
-from posteriori.kernels import trees as module
-from posteriori.kernels.trees import (
-    CRITERIA,
-    Boosting,
-    Codes,
-    MemberCounts,
+from posteriori.kernels import (
     boost,
     boost_tree,
     boosted_posterior,
     draw_bags,
+    forest_sums,
+    forest_truth,
     grow_members,
     grow_trees,
 )
+from posteriori.kernels import trees as module
+from posteriori.kernels.trees import Boosting, Codes, MemberCounts
 
+from .conftest import many_threads
 from .reference.trees import (
     bits_of,
     boosted_gain,
@@ -42,6 +42,11 @@ from .reference.trees import (
     read_cells,
     write_cells,
 )
+
+
+def parts(made):
+    """The arrays of trees or members, in their order."""
+    return tuple(vars(made).values())
 
 
 @st.composite
@@ -80,7 +85,7 @@ def same(tree, node, codes, at=0):
         same(tree, node["below"][side], codes, int(tree.child[at]) + side)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", ["entropy", "ratio", "gini"])
 @given(tables(), st.sampled_from([None, 1, 3]), st.sampled_from([0.0, 2.0]))
 def test_a_tree_is_what_trying_every_split_finds(criterion, table, depth, least):
     codes, y, K, w = table
@@ -95,11 +100,11 @@ def test_a_row_backs_off_along_its_way(table, c, between, seed):
     tree, node = grow_trees(codes, y, K, w), grow_tree(codes.cells, codes.named, y, K, w)
     rng = np.random.default_rng(seed)
     asked = Codes(np.stack([rng.integers(0, s + 2, 12) for s in codes.sizes]).astype(codes.cells.dtype), *_rest(codes))
-    found, used = tree.sums(asked, c, between=between)
+    found, used = forest_sums(tree, asked, c, between=between)
     assert (used == 1).all()
     wanted = [path_posterior(node, row, codes.named, codes.sizes, c, between) for row in asked.cells.T]
     assert_allclose(found, wanted, rtol=1e-12)
-    own, _ = tree.truth(asked, rng.integers(0, K, 12).astype(np.uint32), [c], between=between)
+    own, _ = forest_truth(tree, asked, rng.integers(0, K, 12).astype(np.uint32), [c], between=between)
     truth = np.random.default_rng(seed)
     [truth.integers(0, s + 2, 12) for s in codes.sizes]
     assert_allclose(own[:, 0], found[np.arange(12), truth.integers(0, K, 12)], rtol=1e-12)
@@ -116,16 +121,16 @@ def test_many_rows_at_once_hear_what_one_hears(table, c, bagged):
     trees = grow_trees(codes, y, K, w, tried=1, drawn=True, seeds=seeds)
     bags = draw_bags(codes.n, w, seeds) if bagged else None
     many = np.tile(np.arange(codes.n), 20)  # more rows than nodes: the posterior of every node is made once
-    found, used = trees.sums(Codes(codes.cells[:, many].copy(), *_rest(codes)), c, between=3.0)
+    found, used = forest_sums(trees, Codes(codes.cells[:, many].copy(), *_rest(codes)), c, between=3.0)
     for r in range(codes.n):
-        alone, once = trees.sums(Codes(codes.cells[:, r : r + 1].copy(), *_rest(codes)), c, between=3.0)
+        alone, once = forest_sums(trees, Codes(codes.cells[:, r : r + 1].copy(), *_rest(codes)), c, between=3.0)
         assert_array_equal(alone[0], found[r])
         assert once[0] == used[r] == 3
     if bags is not None:
-        heard, times = trees.sums(codes, c, bags)
+        heard, times = forest_sums(trees, codes, c, bags)
         seen = np.unpackbits(bags.astype("<u8").view(np.uint8).reshape(3, -1), axis=1, bitorder="little")[:, : codes.n]
         each = [
-            type(trees)(*(np.asarray(p) for p in one_of(trees, t))).sums(codes, c)[0] * (1 - seen[t])[:, None]
+            forest_sums(type(trees)(*(np.asarray(p) for p in one_of(trees, t))), codes, c)[0] * (1 - seen[t])[:, None]
             for t in range(3)
         ]
         assert_allclose(heard, sum(each), rtol=1e-12)
@@ -143,8 +148,8 @@ def one_of(trees, t):
 def test_rows_counted_along_their_ways_are_the_tree(table):
     codes, y, K, w = table
     tree = grow_trees(codes, y, K, w)
-    assert_allclose(tree.path_counts(codes, y, w), tree.counts, rtol=1e-12)
-    leaves = tree.leaves(codes)[0]
+    assert_allclose(kernels.path_counts(tree, codes, y, w), tree.counts, rtol=1e-12)
+    leaves = kernels.tree_leaves(tree, codes)[0]
     assert (tree.column[leaves] == -1).all()
 
 
@@ -154,13 +159,13 @@ def test_threads_change_nothing_and_a_bag_is_n_rows(table, seed):
     seeds = np.random.default_rng(seed).integers(0, 2**63, 5).astype(np.uint64)
     how = dict(tried=1, drawn=True, seeds=seeds)
     one = grow_trees(codes, y, K, w, **how)
-    args = (*codes.told, y.astype(np.uint32), K, w, 0, 1, True, 1 << 30, 0.0, seeds, True)
-    for a, b in zip(one.held, native().grow_trees(*args, 3)):
-        assert_array_equal(a, b)
+    with many_threads() as jobs:
+        for a, b in zip(parts(one), parts(grow_trees(codes, y, K, w, **how, n_jobs=jobs))):
+            assert_array_equal(a, b)
     roots = one.counts[one.starts[:-1]]
     assert (roots.sum(axis=1) == codes.n).all()
     bags = draw_bags(codes.n, w, seeds)
-    _, used = one.sums(codes, 1.0, bags)
+    _, used = forest_sums(one, codes, 1.0, bags)
     seen = np.unpackbits(bags.astype("<u8").view(np.uint8).reshape(5, -1), axis=1, bitorder="little")[:, : codes.n]
     assert_array_equal(used, 5 - seen.sum(axis=0))
 
@@ -174,39 +179,33 @@ def test_rows_of_no_weight_are_never_drawn():
 @pytest.mark.parametrize(
     "broken",
     [
-        {"codes": np.full((1, 4), 9, np.uint8)},
+        {"cells": np.full((1, 4), 9, np.uint8)},
         {"y": np.array([0, 1, 2, 9], np.uint32)},
         {"weights": np.array([1.0, np.nan, 1.0, 1.0])},
         {"weights": np.zeros(4)},
         {"sizes": [0]},
         {"sizes": [1 << 20]},
         {"K": 0},
-        {"criterion": 7},
+        {"criterion": "odd"},
     ],
 )
 def test_what_does_not_fit_is_refused(broken):
-    args = {
-        "codes": np.array([[0, 1, 2, 3]], np.uint8),
-        "sizes": [4],
-        "named": [0],
-        "y": np.array([0, 1, 1, 0], np.uint32),
-        "K": 2,
-        "weights": None,
-        "criterion": 0,
-    }
-    rest = dict(tried=0, drawn=False, max_depth=9, least=0.0, seeds=np.zeros(1, np.uint64), bagged=False, threads=1)
+    codes = {"cells": np.array([[0, 1, 2, 3]], np.uint8), "sizes": [4], "named": [False]}
+    codes = Codes(**{name: broken.pop(name, part) for name, part in codes.items()})
     with pytest.raises(ValueError):
-        native().grow_trees(**{**args, **broken}, **rest)
+        grow_trees(codes, **{"y": np.array([0, 1, 1, 0], np.uint32), "K": 2, **broken})
 
 
 def test_a_tree_that_leads_upwards_is_refused():
     codes = Codes(np.array([[0, 1]], np.uint8), (2,), (False,))
     tree = grow_trees(codes, np.array([0, 1]), 2)
     for name, at in (("child", 0), ("child", 2), ("column", 5)):
-        held = dict(zip(("starts", "bit_starts", "column", "cut", "child", "counts", "bits"), map(np.copy, tree.held)))
+        held = dict(
+            zip(("starts", "bit_starts", "column", "cut", "child", "counts", "bits"), map(np.copy, parts(tree)))
+        )
         held[name][0] = at
         with pytest.raises(ValueError):
-            type(tree)(**held).sums(codes, 1.0)
+            forest_sums(type(tree)(**held), codes, 1.0)
 
 
 @st.composite
@@ -306,7 +305,7 @@ def test_the_order_of_rows_changes_no_bit(table):
     turned = replace(codes, cells=np.ascontiguousarray(codes.cells[:, order]))
     how = Boosting(depth=5)
     named = any(codes.named)  # Σg² of the charge is a sum of floats
-    for a, b in zip(boost_tree(codes, g, h, how)[0].held, boost_tree(turned, g[order], h[order], how)[0].held):
+    for a, b in zip(parts(boost_tree(codes, g, h, how)[0]), parts(boost_tree(turned, g[order], h[order], how)[0])):
         assert named or np.array_equal(a, b)
 
 
@@ -341,7 +340,7 @@ def test_any_number_of_threads_gives_the_same_bits(K, exponential):
     how = Boosting(exponential=exponential, tried=3, rounds=20, depth=5)
     found = [boost(codes, y, K, weights, fold, seeds, how, jobs) for jobs in (1, 2, 3, 7)]
     for other in found[1:]:
-        for a, b in zip((*found[0][0].held, *found[0][1:]), (*other[0].held, *other[1:])):
+        for a, b in zip((*parts(found[0][0]), *found[0][1:]), (*parts(other[0]), *other[1:])):
             assert_array_equal(a, b)
     trees, _, start, _, _ = found[0]
     one, many = (boosted_posterior(trees, start, K, codes, jobs) for jobs in (1, 3))
@@ -349,15 +348,17 @@ def test_any_number_of_threads_gives_the_same_bits(K, exponential):
 
 
 @pytest.mark.parametrize("K", [3, 9])
-def test_both_instruction_sets_grow_the_same_trees(K, monkeypatch):
+def test_both_instruction_sets_grow_the_same_trees(K):
     codes, y, fold = rows_of(6000, K=K)
     weights = np.random.default_rng(1).uniform(0.5, 1.5, codes.n)
     found = []
     for isa in ("_base", "_avx2"):
-        module = pytest.importorskip(f"posteriori.kernels.{isa}")
-        monkeypatch.setattr("posteriori.kernels.trees.native", lambda module=module: module)
-        found.append(boost(codes, y, K, weights, fold, np.arange(5, dtype=np.uint64), Boosting(tried=3, rounds=10), 2))
-    for a, b in zip((*found[0][0].held, *found[0][1:]), (*found[1][0].held, *found[1][1:])):
+        found.append(
+            pytest.importorskip(f"posteriori.kernels.{isa}").boost(
+                codes, y, K, weights, fold, np.arange(5, dtype=np.uint64), Boosting(tried=3, rounds=10), 2
+            )
+        )
+    for a, b in zip((*parts(found[0][0]), *found[0][1:]), (*parts(found[1][0]), *found[1][1:])):
         assert_array_equal(a, b)
 
 
@@ -380,7 +381,7 @@ def test_answers_out_of_fold_are_those_of_the_fold_s_own_model(K):
     rounds = len(trees) // 5
     assert rounds in (0, 10, 20, 30)
     assert rounds == 10 * int(np.argmin(losses))
-    at = trees.leaves(codes)
+    at = kernels.tree_leaves(trees, codes)
     V = 1 if K == 2 else K
     wanted = np.empty((500, V), np.float32)
     for f in range(5):
@@ -475,7 +476,10 @@ def _bits(bags, n):
 @given(tables(most_rows=60), st.integers(0, 2**31))
 def test_tables_are_what_their_definition_says(table, seed):
     members = grown(table, seed)[1]
-    opened, (values, ladders) = members.opened(), member_tables(*members.held)
+    opened, (values, ladders) = (
+        members.opened(),
+        member_tables(members.codes.tolist(), parts(members)[1:8], members.drawn),
+    )
     assert_array_equal(opened.parents, members.parents - 1)
     assert members.room == len(opened.tables) == opened.starts[-1, -1]
     assert_array_equal(opened.values, values)
@@ -557,8 +561,9 @@ def test_members_do_not_depend_on_threads():
     rng = np.random.default_rng(1)
     codes = Codes(rng.integers(0, 9, (6, 200)).astype(np.uint8), (9,) * 6, (False,) * 6)
     seeds, y = np.arange(7, dtype=np.uint64), rng.integers(0, 3, 200).astype(np.uint32)
-    one, three = (native().grow_members(*codes.told, [0] * 6, y, 3, None, 1 << 12, seeds, t) for t in (1, 3))
-    for a, b in zip(one, three):
+    with many_threads() as many:
+        one, three = (grow_members(codes, [False] * 6, y, 3, None, seeds, 1 << 12, jobs) for jobs in (1, many))
+    for a, b in zip(parts(one), parts(three)):
         assert_array_equal(a, b)
 
 

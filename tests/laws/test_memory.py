@@ -19,8 +19,8 @@ from posteriori.decision.on_points import OnPoints
 from posteriori.errors import BadValue, MemoryBudgetError
 from posteriori.forest.auto import Growing, NotMade
 from posteriori.forest.boosted import grow_rounds
-from posteriori.kernels.pairs import count_pairs
-from posteriori.kernels.trees import Boosting, Codes, grow_members, grow_trees
+from posteriori.kernels import count_pairs, grow_members, grow_trees
+from posteriori.kernels.trees import Boosting, Codes
 from posteriori.network.insight import exact_risk
 from posteriori.network.normals import Gaussians, Regression
 from posteriori.network.numbers import Numbers

@@ -196,7 +196,7 @@ def test_a_default_row_may_come_first():
 @pytest.mark.parametrize("n", [2, 6, 8, 9, 10, 11, 14, 18, 20])
 def test_the_cells_of_a_lattice_are_near_the_least_known(n):
     """A moral lattice, diagonal by diagonal: a table stands between what has gone and the rest, as wide as a diagonal."""
-    from posteriori.kernels import network as kernel
+    from posteriori import kernels
 
     near: list[set[int]] = [set() for _ in range(n * n)]
     for i, j in itertools.product(range(n), range(n)):
@@ -204,7 +204,7 @@ def test_the_cells_of_a_lattice_are_near_the_least_known(n):
         for a, b in itertools.combinations([*above, n * i + j], 2):
             near[a].add(b)
             near[b].add(a)
-    order, _, cells, largest = kernel.elimination_order([sorted(x) for x in near], [2] * n**2)
+    order, _, cells, largest = kernels.elimination_order([sorted(x) for x in near], [2] * n**2)
     assert sorted(order) == list(range(n * n))
     assert len(largest) <= n + 3
     least = 0.0
@@ -218,7 +218,7 @@ def test_the_cells_of_a_lattice_are_near_the_least_known(n):
 
 def test_the_best_of_several_triangulations_is_kept():
     """On random graphs with unequal sizes the cliques are never larger than by either greedy rule alone."""
-    from posteriori.kernels import network as kernel
+    from posteriori import kernels
 
     from ..kernels.reference import network as reference
 
@@ -231,7 +231,7 @@ def test_the_best_of_several_triangulations_is_kept():
                 near[a].add(b)
                 near[b].add(a)
         sizes = rng.integers(2, 7, n).tolist()
-        _, _, cells, _ = kernel.elimination_order([sorted(x) for x in near], sizes)
+        _, _, cells, _ = kernels.elimination_order([sorted(x) for x in near], sizes)
         order, _ = reference.elimination_order([sorted(x) for x in near], sizes)
         total = 0.0
         graph = [set(x) for x in near]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, InvalidNetwork, MemoryBudgetError, TableError
-from posteriori.kernels.families import climb_asking
+from posteriori.kernels import climb_asking
 from posteriori.structure import climb as module
 from posteriori.structure.climb import EQUAL, MOST_STEPS, by_order, check_steps, climb
 from posteriori.structure.rules import Rules, Watch

@@ -22,7 +22,7 @@ from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
 from ..estimator import parameters
 from ..fields import Counted, need
-from ..kernels.pairs import padded, pair_tables, sum_of_products
+from ..kernels import padded, pair_tables, sum_of_products
 from ..smoothing.theta import Prior, Smoothing, log_share, share
 from ..statistics.counts import JointStatistic, subtract
 from ..statistics.cuts import CodedTable
@@ -510,7 +510,7 @@ class A2DE(AveragedParents):
         if pairs.full.sum() <= LOOKED_UP:
             row = np.full(int(pairs.full.sum()), -1, dtype=np.int32)
             row[keys] = np.arange(len(keys))
-        counts = triples.scopes, triples.counts.offsets, triples.cells, triples.counts.table
+        counts = triples.scopes.reshape(-1, 3), triples.counts.offsets, triples.cells, triples.counts.table
         theta = pair_tables(*counts, places.sizes.tolist(), keys, lam, self.n_jobs)
         i, j = pairs.scopes[scope].T
         whole = pairs.counts.totals().sum(axis=1)[scope] + K * places.sizes[i] * places.sizes[j] * lam

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..kernels.naive import log_joint_cells, normalise
-from ..kernels.pairs import ladder_losses
+from ..kernels import ladder_losses, log_joint_cells, normalise
 from ..smoothing.theta import log_prior, log_share, log_theta
 from ..statistics.collect import count_coded
 from ..statistics.counts import Counts, starts_of

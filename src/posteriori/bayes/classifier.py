@@ -17,7 +17,7 @@ from ..budget import refuse_answer
 from ..errors import ImpossibleEvidence, answered, check_policy
 from ..estimator import Estimator, Explains
 from ..fields import DERIVED
-from ..kernels.naive import normalise, posterior
+from ..kernels import normalise, posterior
 from ..smoothing.theta import log_prior
 from ..table.frame import ScoresTables, count_rows
 

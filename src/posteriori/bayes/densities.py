@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import gammaln, rel_entr, xlogy
 
+from .. import kernels
 from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..errors import BadValue
-from ..kernels import naive as kernels
-from ..kernels.densities import normal_information
+from ..kernels import normal_information
 from ..smoothing.theta import log_theta, log_unseen
 from ..statistics.collect import refuse_bad_cells, refuse_bad_counts, refuse_no_bits
 from ..statistics.counts import Counts
@@ -148,7 +148,7 @@ class Categories:
         ones = None if part.data.all() else part.data.astype(np.float64)
 
         def score(table: Floats, base: Floats) -> Floats:
-            return kernels.log_joint_sparse(part.indptr, part.indices, ones, table, base, n_jobs=n_jobs)[0]
+            return kernels.score_sparse(part.indptr, part.indices, ones, table, base, n_jobs=n_jobs)[0]
 
         if np.isfinite(zero).all() and np.isfinite(one).all():
             return score(one - zero, start + zero.sum(axis=0))
@@ -230,12 +230,12 @@ class Events:
         part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
         never = np.isneginf(self.log_theta)  # λ = 0: impossible events are counted apart, 0 · −inf is no number
         table = np.where(never, 0.0, self.log_theta)
-        out, met = kernels.log_joint_sparse(part.indptr, part.indices, part.data, table, start, n_jobs=n_jobs)
+        out, _, met = kernels.score_sparse(part.indptr, part.indices, part.data, table, start, n_jobs=n_jobs)
         if met:
             refuse_bad_cells(part, self.names)
         if never.any():
             zero = np.zeros(never.shape[1])
-            broken, _ = kernels.log_joint_sparse(part.indptr, part.indices, part.data, never.astype(float), zero)
+            broken, *_ = kernels.score_sparse(part.indptr, part.indices, part.data, never.astype(float), zero)
             out[broken > 0] = -np.inf
         return out
 

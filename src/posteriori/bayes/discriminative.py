@@ -41,7 +41,7 @@ from ..estimator import (
     parameters,
 )
 from ..fields import ABOVE_0, MAYBE, NOT_NEGATIVE, UNBOUNDED, Natural, OneOf, Within, need
-from ..kernels.naive import normalise, posterior
+from ..kernels import normalise, posterior
 from ..smoothing.theta import MOST_SMOOTHING, log_prior, log_theta
 from ..statistics.collect import collect_coded
 from ..statistics.counts import starts_of

@@ -26,12 +26,10 @@ from ..budget import memory_budget
 from ..errors import BadParameter, BadValue, SingularCovariance, UnknownValue
 from ..estimator import AT_LEAST_0, AT_LEAST_1, parameters
 from ..fields import Of, need
-from ..kernels.naive import (
-    NARROWED,
+from ..kernels import (
     NEGATIVE,
     NOT_FINITE,
-    NUMBERS,
-    class_moments_seen,
+    class_moments,
     count_cells,
     count_sparse,
     log_joint_cells,
@@ -128,6 +126,7 @@ def refuse_numbers(model: Any, X: Any) -> None:
     raise BadValue("the squares of X are too large for float64 (values beyond about 1e150); rescale the columns")
 
 
+NUMBERS = frozenset(np.dtype(t) for t in ("f8", "f4", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"))
 FLOATS = (np.dtype(np.float64),)
 CSR = (sparse.csr_matrix, sparse.csr_array)
 INDICATOR = 1 << 22  # numbers of a class's indicator that are there at once
@@ -343,7 +342,7 @@ class GaussianNB(DropIn):
         return checked
 
     def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> Moments:
-        n, mean, m2, low, high, seen = class_moments_seen(X, codes, n_classes, weights)
+        n, mean, m2, low, high, seen = class_moments(X, codes, n_classes, weights)
         if seen or not np.isfinite(m2).all():
             refuse_numbers(self, X)
         return Moments.of(n, mean, m2, low, high, weights is not None)
@@ -396,6 +395,7 @@ class GaussianNB(DropIn):
 
 
 CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))
+NARROWED = frozenset(np.dtype(t) for t in ("f8", "f4", "i8", "i4"))  # that `narrow` reads
 MANY = 1 << 16  # cells from which it pays to read them once more, as bytes
 CODED = "categories are coded 0, 1, 2, …, and a table of so many does not fit into memory"
 SAMPLE = 4096  # rows from which the number of categories is guessed; the kernel finds out if more come

@@ -38,12 +38,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from .. import kernels
 from ..arrays import Array, Floats, Ints
 from ..budget import refuse_over
 from ..errors import ModelError, did_you_mean, listed
-from ..kernels import densities as kernels
-from ..kernels import naive
-from ..kernels.densities import SHAPES
+from ..kernels import SHAPES
 from ..smoothing.theta import log_prior, share
 from ..statistics.counts import ROUNDING, starts_of
 from ..statistics.cuts import Cuts, column_numbers, quantile_cuts, value_cuts
@@ -300,19 +299,19 @@ class RowScorer:
                         n_unseen += not missing
                         if not missing:
                             warn_of_types(self.cell_names[k], [cells[k]], self.places[k])
-            out = naive.log_joint_cells(np.array([codes], np.uint32), self.table, self.offsets, out, 1)
+            out = kernels.log_joint_cells(np.array([codes], np.uint32), self.table, self.offsets, out, 1)
         met = 0
         if normal is not None:
             assert self.normal is not None
-            out, _, met = naive.score_gaussian(normal, self.normal.mean, self.normal.variance, out, False, 1)
-            n_missing += int(np.isnan(normal).sum()) if met & naive.NAN else 0
+            out, _, met = kernels.score_gaussian(normal, self.normal.mean, self.normal.variance, out, False, 1)
+            n_missing += int(np.isnan(normal).sum()) if met & kernels.NAN else 0
         if curves is not None:
             assert self.curves is not None
             assert at is not None
             out, also = self.curves.curves.score(curves, at, out, 1)
-            n_missing += int(np.isnan(curves[:, at]).sum()) if also & naive.NAN else 0
+            n_missing += int(np.isnan(curves[:, at]).sum()) if also & kernels.NAN else 0
             met |= also
-        if met & naive.INF:  # the block's path says where
+        if met & kernels.INF:  # the block's path says where
             return None
         return out, Seen(n_missing, n_unseen) if n_missing or n_unseen else ALL_KNOWN
 
@@ -358,7 +357,7 @@ def choose_densities(
     x = np.ascontiguousarray(sample.cells[rows][:, [place[j] for j in where]].T).view(np.float64)
     columns = packed(statistics, where, smoothing, floor, ddof)
     turn = turns(sample.cells[rows], [place[j] for j in where]) if statistics.rows.sum() < FOLDED else np.zeros(len(y))
-    parts = kernels.left_out(columns, x, y, out, turn, log_share, FOLDED, WORST, n_jobs)
+    parts = columns.left_out(x, y, out, turn, log_share, FOLDED, WORST, n_jobs)
     first, second = CANDIDATES.index("binned"), CANDIDATES.index("mixed")
     begin = np.maximum(odds(start, 0.0), -WORST)
     found = kernels.search_densities(begin, parts, y, weights, ERRORS, first, second, START, WORST, ROUNDS)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..budget import refuse_over
-from ..kernels.naive import log_joint_cells
+from ..kernels import log_joint_cells
 from ..smoothing.theta import backoff, log_backoff, log_prior, log_theta
 from ..statistics.counts import starts_of
 from ..statistics.cuts import CodedTable

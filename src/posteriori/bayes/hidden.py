@@ -35,7 +35,7 @@ from ..arrays import Array, Floats, Ints
 from ..em import Ascent, ascend, close_by
 from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import AT_LEAST_0, AUTO, generator, parameters
-from ..kernels.naive import normalise, share_out
+from ..kernels import normalise, share_out
 from ..smoothing.theta import share
 from ..statistics.collect import collect, collect_codes, with_values_of, with_values_of_codes
 from ..statistics.counts import places_in

@@ -25,8 +25,7 @@ from ..arrays import Array, Floats, Ints
 from ..errors import BadParameter, StatisticsError, TableError, UnknownColumn, did_you_mean, listed
 from ..estimator import learning
 from ..fields import DERIVED, need
-from ..kernels.naive import class_rows
-from ..statistics.counts import lightest
+from ..statistics.counts import class_rows, lightest
 from ..statistics.statistics import ByClass
 from ..table.frame import labelled
 from ..table.labels import as_classes, encode_labels, recoded

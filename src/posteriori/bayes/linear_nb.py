@@ -18,7 +18,7 @@ from ..blas import one_thread
 from ..errors import BadValue
 from ..estimator import AT_LEAST_0, parameters
 from ..fields import need
-from ..kernels.naive import (
+from ..kernels import (
     NOT_FINITE,
     column_sums,
     count_cells,

@@ -34,13 +34,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from ..arrays import Array, Bools, Floats, Ints
 from ..budget import refuse_over
 from ..errors import BadValue
-from ..kernels import densities as kernels
-from ..kernels import naive
-from ..kernels.densities import normal_information
-from ..kernels.naive import kernel_tree, log_kernel_sums
+from ..kernels import kernel_tree, log_kernel_sums, normal_information
 from ..smoothing.theta import log_prior, log_sum, share, theta
 from ..statistics.counts import starts_of
 from ..statistics.cuts import bin_names, find_cuts
@@ -96,10 +94,10 @@ class Gaussian:
 
     def add_to(self, start: Floats, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
         x = numbers(frame, self.where)
-        out, _, met = naive.score_gaussian(x, self.mean, self.variance, start, False, n_jobs)
-        if met & naive.INF:
+        out, _, met = kernels.score_gaussian(x, self.mean, self.variance, start, False, n_jobs)
+        if met & kernels.INF:
             refuse_infinite(x, self.names)
-        return out, Seen(int(np.isnan(x).sum()) if met & naive.NAN else 0)
+        return out, Seen(int(np.isnan(x).sum()) if met & kernels.NAN else 0)
 
     def parts(self, frame: Frame) -> Floats:
         x = np.asarray(numbers(frame, self.where), dtype=np.float64)[:, :, None]
@@ -426,9 +424,9 @@ class Curves:
     def add_to(self, start: Floats, frame: Frame, n_jobs: int | None) -> tuple[Floats, Seen]:
         x, at = self._matrix(frame)
         out, met = self.curves.score(x, at, start, n_jobs)
-        if met & naive.INF:
+        if met & kernels.INF:
             refuse_infinite(x[:, at], self.names)
-        return out, Seen(int(np.isnan(x[:, at]).sum()) if met & naive.NAN else 0)
+        return out, Seen(int(np.isnan(x[:, at]).sum()) if met & kernels.NAN else 0)
 
     def _matrix(self, frame: Frame) -> tuple[Array, Ints]:
         """(numbers, which of its columns are mine): the caller's own matrix where it is one."""
@@ -472,4 +470,4 @@ def packed(statistics: Statistics, where: list[int], smoothing: float, floor: fl
         here, there = map(list, zip(*both))
         moments[here] = np.stack([m.n, m.mean, m.m2], axis=2)[:, there].transpose(1, 0, 2)
     exact = np.array([h.exact for h in found], dtype=np.uint8)
-    return kernels.numeric_columns(values, centres, table, offsets, exact, moments, smoothing, floor, float(ddof))
+    return kernels.NumericColumns(values, centres, table, offsets, exact, moments, smoothing, floor, float(ddof))

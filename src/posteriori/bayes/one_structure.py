@@ -19,7 +19,7 @@ from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
 from ..estimator import AUTO, RandomState, parameters
 from ..fields import UNBOUNDED, Natural, need
-from ..kernels.pairs import leave_one_out, padded
+from ..kernels import leave_one_out, padded
 from ..smoothing.theta import SMOOTHING, Prior, log_theta, share
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import WIDE, Joint, Scope, collect_families, collect_pairs, count_joint

@@ -28,8 +28,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..arrays import Array, Floats, Ints
 from ..blas import one_thread
-from ..kernels.naive import count_cells, log_joint_cells, normalise
-from ..kernels.pairs import count_pairs, pair_offsets
+from ..kernels import count_cells, count_pairs, log_joint_cells, normalise
+from ..statistics.counts import pair_offsets
 
 FEW = 1024  # features that vary up to which the metric is a matrix for each class, not its diagonal,
 NUMBERS = 1 << 23  # and numbers of all these matrices

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..kernels.pairs import parent_table
+from ..kernels import parent_table
 from ..smoothing.theta import share
 from ..statistics.joint import Joint
 from ..statistics.statistics import Statistics
@@ -95,7 +95,7 @@ def conditional_table(pairs: Joint, places: Places, rows: Ints, smoothing: float
     It is one where a and b share a column. With gone = 1 it is what is left when one row that has a, b and y is taken away.
     """
     K = pairs.counts.n_classes
-    theta = parent_table(np.ones, len(rows), len(places), K)
+    theta = parent_table(len(rows), len(places), K)
     begin = 0
     for some in blocks(rows, len(places) * K):
         counts = symmetric_counts(pairs, places, some)
@@ -111,8 +111,8 @@ def conditional_table(pairs: Joint, places: Places, rows: Ints, smoothing: float
 def raw_tables(pairs: Joint, places: Places, smoothing: float) -> tuple[Floats, Floats]:
     """(N + λ, M + Sλ) of every place of a super-parent against every place and column."""
     K = pairs.counts.n_classes
-    own = parent_table(np.ones, len(places), len(places), K)
-    totals = parent_table(np.ones, len(places), len(places.sizes), K)
+    own = parent_table(len(places), len(places), K)
+    totals = parent_table(len(places), len(places.sizes), K)
     for rows in blocks(np.arange(len(places)), len(places) * K):
         counts = symmetric_counts(pairs, places, rows)
         own[rows, :, :K] = counts + smoothing

@@ -28,7 +28,7 @@ from ..arrays import Floats
 from ..bayes.densities import Words
 from ..errors import BadValue, ImpossibleEvidence, ModelError
 from ..estimator import Explains
-from ..kernels.naive import normalise
+from ..kernels import normalise
 from ..table.dates import date_columns, date_of, dates_in, part_of, weekday_text
 from ..table.encode import numbers
 from ..table.frame import Frame

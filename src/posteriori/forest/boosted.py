@@ -20,7 +20,8 @@ from ..budget import refuse_over
 from ..decision.folds import stratified
 from ..estimator import AUTO, generator, parameters
 from ..fields import MOST_SUMMED, NOT_NEGATIVE, SUMMABLE, UNBOUNDED, Natural, is_small, need
-from ..kernels.trees import Boosting, Codes, Trees, boost, boosted_posterior
+from ..kernels import boost, boosted_posterior
+from ..kernels.trees import Boosting, Codes, Trees
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
 from ..table.schema import Schema

@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..errors import StatisticsError
 from ..fields import ABOVE_0, need
+from ..kernels import path_counts
 from ..kernels.trees import Codes, Trees
 from ..statistics.counts import Mergeable, places_in, reindexed, subtract
 from ..statistics.cuts import Cuts
@@ -92,7 +93,7 @@ class TreeCounts(Mergeable):
         return TreeCounts(
             self.coding,
             replace(self.schema, classes=schema.classes, declared_classes=schema.declared_classes),
-            replace(self.tree, counts=empty.path_counts(codes, y, weights)),
+            replace(self.tree, counts=path_counts(empty, codes, y, weights)),
         )
 
     def __add__(self, other: TreeCounts) -> TreeCounts:

@@ -20,7 +20,8 @@ from ..arrays import Array, Floats
 from ..budget import memory_budget, refuse_over
 from ..estimator import AT_LEAST_1, generator, parameters
 from ..fields import NOT_NEGATIVE, UNBOUNDED, need
-from ..kernels.trees import Codes, MemberCounts, Members, Trees, draw_bags, grow_members, grow_trees
+from ..kernels import draw_bags, forest_sums, forest_truth, grow_members, grow_trees
+from ..kernels.trees import Codes, MemberCounts, Members, Trees
 from ..statistics.cuts import Cuts
 from ..table.encode import team_map
 from ..table.rows import Rows
@@ -339,13 +340,13 @@ def grown_trees(
     d = len(codes.sizes)
     trees = grow_trees(codes, y, K, weights, tried=tried(d), drawn=True, seeds=seeds, n_jobs=n_jobs, tell=tell)
     bags = draw_bags(codes.n, weights, seeds, n_jobs)
-    truth, used = trees.truth(codes, y, CONCENTRATIONS, bags, n_jobs)
+    truth, used = forest_truth(trees, codes, y, CONCENTRATIONS, bags, n_jobs)
     out, c = used > 0, 1.0
     if out.any():
         loss = -np.log(np.maximum(truth[out] / used[out, None], FLOOR))
         mean = np.average(loss, axis=0, weights=None if weights is None else weights[out])
         c = CONCENTRATIONS[int(np.argmin(mean))]
-    return trees, c, _mean(*trees.sums(codes, c, bags, n_jobs))
+    return trees, c, _mean(*forest_sums(trees, codes, c, bags, n_jobs))
 
 
 def _mean(sums: Floats, times: Array) -> Floats:
@@ -396,7 +397,7 @@ class Grown:
         if self.members is not None and self.exponents[0] > 0:
             said = self.members.sums(codes, n_jobs=n_jobs)[0] / len(self.members)
         if self.exponents[1] > 0:
-            also = self.trees.sums(codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees)
+            also = forest_sums(self.trees, codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees)
         return pooled([said, also], self.prior, self.exponents, n_jobs)
 
 

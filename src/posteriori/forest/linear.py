@@ -28,8 +28,7 @@ from ..arrays import Array, Floats, Ints
 from ..blas import one_thread
 from ..decision.folds import stratified
 from ..fields import MOST_SUMMED, NOT_NEGATIVE, SUMMABLE, Of, Within, need
-from ..kernels.margin import ridge_folds
-from ..kernels.naive import normalise
+from ..kernels import normalise, ridge_folds
 from ..kernels.trees import Codes
 from ..statistics.cuts import column_numbers
 from ..table.encode import dense

@@ -17,8 +17,8 @@ from ..bayes.tables import ReadsTables
 from ..budget import refuse_over
 from ..estimator import AT_LEAST_1, AUTO, ClassWeight, MaxMemory, NJobs, parameters
 from ..fields import UNBOUNDED, Within, need
-from ..kernels import n_threads
-from ..kernels.trees import Codes, Trees, grow_trees
+from ..kernels import forest_sums, forest_truth, grow_trees, n_threads, tree_leaves
+from ..kernels.trees import Codes, Trees
 from ..smoothing.theta import MOST_SMOOTHING, SMOOTHING, backoff
 from ..statistics.counts import lightest
 from ..statistics.cuts import CodedTable
@@ -169,7 +169,7 @@ class BayesTree(ReadsTables, Learner):
                 asked = replace(codes, cells=np.ascontiguousarray(codes.cells[:, part]))
                 for a, alpha in enumerate(alphas):
                     smaller = pruned(tree, CRITERIA[self.criterion], alpha)
-                    own = smaller.truth(asked, y[part], cs, n_jobs=1, between=BETWEEN)[0]
+                    own = forest_truth(smaller, asked, y[part], cs, n_jobs=1, between=BETWEEN)[0]
                     loss[a] -= w @ np.log(np.maximum(own, FLOOR)) / total
             return loss
 
@@ -192,7 +192,7 @@ class BayesTree(ReadsTables, Learner):
         codes = self._coded(X)
         tree: Trees = self.statistics_.tree
         how: dict[str, Any] = {"n_jobs": self.n_jobs, "between": BETWEEN}
-        found = [tree.sums(codes.without(j), self._c, **how)[0] for j in range(len(codes.sizes))]
+        found = [forest_sums(tree, codes.without(j), self._c, **how)[0] for j in range(len(codes.sizes))]
         with np.errstate(divide="ignore"):
             return np.log(np.stack(found, axis=1))
 
@@ -217,7 +217,7 @@ class BayesTree(ReadsTables, Learner):
     def apply(self, X: Any) -> Array:
         """The node where each row ends."""
         self._check_fitted()
-        found: Array = self.statistics_.tree.leaves(self._coded(X), self.n_jobs)[0]
+        found: Array = tree_leaves(self.statistics_.tree, self._coded(X), self.n_jobs)[0]
         return found
 
     @property

@@ -1,21 +1,25 @@
-"""Hot loops, compiled: pure functions over arrays, each with a NumPy twin in `tests/kernels/reference/`, its
-specification.
+"""Hot loops, compiled: pure functions over arrays. `_base.pyi` says what each computes, by its NumPy twin in
+`tests/kernels/reference/`, which specifies it.
 
-The compiled modules (`_base`, and `_avx2` where the machine has it) are loaded when the first kernel is called. Codes are
-checked against the size of their tables before a kernel sees them.
+They are attributes of this package: `kernels.count_cells(…)`. The modules beside it hold what some of them take and give:
+trees, packed rows, machines.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import os
 import threading
 from numbers import Integral
 from types import ModuleType
+from typing import TYPE_CHECKING
 
+from ..budget import refuse_over
 from ..errors import BadParameter
+
+if TYPE_CHECKING:
+    from ._base import *  # noqa: F403
 
 ASKED = threading.local()  # `ended`: an event after which this thread's kernels are to end
 
@@ -25,21 +29,6 @@ def ask() -> None:
     ended: threading.Event | None = getattr(ASKED, "ended", None)
     if ended is not None and ended.is_set():
         raise KeyboardInterrupt
-
-
-@functools.cache
-def native() -> ModuleType:
-    """The compiled module for this machine.
-
-    The environment variable POSTERIORI_ISA=base keeps to the base instruction set (for tests). A developer's build may have
-    one module alone (`make setup ISA=avx2`).
-    """
-    built = [isa for isa in ("_base", "_avx2") if importlib.util.find_spec(f"posteriori.kernels.{isa}")]
-    module = importlib.import_module(f"posteriori.kernels.{built[0]}")
-    if len(built) > 1 and os.environ.get("POSTERIORI_ISA") != "base" and module.supports_avx2():
-        module = importlib.import_module("posteriori.kernels._avx2")
-    module.ask(ask)
-    return module
 
 
 def n_threads(n_jobs: int | None, work: int, grain: int = 200_000) -> int:
@@ -59,3 +48,26 @@ def n_threads(n_jobs: int | None, work: int, grain: int = 200_000) -> int:
 def _is_number(n_jobs: object) -> bool:
     """Whether a number of threads is whole and not 0: a NumPy integer, say."""
     return isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and n_jobs != 0
+
+
+def module_for(isa: str) -> ModuleType:
+    """The kernels compiled for an instruction set, "_base" or "_avx2", ready to be called."""
+    module = importlib.import_module(f"posteriori.kernels.{isa}")
+    module.begin(ask, n_threads, refuse_over)
+    return module
+
+
+def _for_this_machine() -> ModuleType:
+    """The compiled module for this machine.
+
+    The environment variable POSTERIORI_ISA=base keeps to the base instruction set (for tests). A developer's build may have
+    one module alone (`make setup ISA=avx2`).
+    """
+    built = [isa for isa in ("_base", "_avx2") if importlib.util.find_spec(f"posteriori.kernels.{isa}")]
+    module = module_for(built[0])
+    wide = len(built) > 1 and os.environ.get("POSTERIORI_ISA") != "base" and module.supports_avx2()
+    return module_for("_avx2") if wide else module
+
+
+native = _for_this_machine()
+globals().update({name: found for name, found in vars(native).items() if not name.startswith("_")})

@@ -1,89 +1,14 @@
-"""One turn of EM for a Gaussian mixture, and one of k-means, compiled.
-
-The twins in `reference.mixture` say what each function computes."""
+"""The steps of k-means: rows in single precision as long as that settles them, and bounds that spare most."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array, Codes, Floats, Ints
-from . import n_threads, native
+from .. import kernels
+from ..arrays import Array, Codes, Floats
 
-GRAIN = 500_000  # products that are worth a thread
-SIDE = 16  # rows side by side
 SETTLED = 3e-3  # the share of labels that change from which on bounds spare more than they cost
 FEW = 1e-12  # the share of its largest size from which on a centre's sums have lost digits
-NO_MATRIX, NO_DIAGONAL = np.empty((0, 0, 0)), np.empty((0, 0))
-
-
-def _threads(X: Array, factors: Floats, n_jobs: int | None) -> int:
-    return n_threads(n_jobs, len(X) * (factors.size + 16 * len(factors)), GRAIN)
-
-
-def _factors(factors: Floats) -> tuple[Floats, Floats]:
-    return (factors, NO_MATRIX) if factors.ndim == 2 else (NO_DIAGONAL, factors)
-
-
-def mixture_log_joint(
-    X: Array, unit: Floats, means: Floats, factors: Floats, log_weights: Floats, n_jobs: int | None = None
-) -> Floats:
-    """log π_k + log N(x_n; k), shape (n, K); by diagonal factors (K, d) a missing cell (NaN) takes no part."""
-    out = np.empty((len(X), len(means)))
-    native().mixture_log_joint(X, unit, means, *_factors(factors), log_weights, out, _threads(X, factors, n_jobs))
-    return out
-
-
-def mixture_sums(
-    X: Array,
-    weights: Floats | None,
-    unit: Floats,
-    means: Floats,
-    factors: Floats,
-    log_weights: Floats,
-    pivots: Floats,
-    shares: Floats | None = None,
-    n_jobs: int | None = None,
-) -> tuple[float, Floats, Floats, Floats]:
-    """(ℓ, N, S, Q) of one pass over the rows."""
-    n, first, second = np.empty(len(means)), np.empty_like(means), np.empty(factors.size)
-    ask = (X, weights, unit, means, *_factors(factors), log_weights, pivots, shares)
-    total: float = native().mixture_sums(*ask, n, first, second, _threads(X, factors, n_jobs))
-    return total, n, first, second.reshape(factors.shape)
-
-
-def broken_log_joint(
-    Z: Floats,
-    starts: Ints,
-    means: Floats,
-    covariances: Floats,
-    log_weights: Floats,
-    log_unit: Floats,
-    n_jobs: int | None = None,
-) -> Floats:
-    """log π_k + log N(cells that are there; k) of rows with missing cells, pattern after pattern."""
-    out = np.empty((len(Z), len(means)))
-    threads = n_threads(n_jobs, len(Z) * covariances.size, GRAIN)
-    native().broken_log_joint(Z, starts, means, covariances, log_weights, log_unit, out, threads)
-    return out
-
-
-def broken_sums(
-    Z: Floats,
-    starts: Ints,
-    weights: Floats | None,
-    means: Floats,
-    covariances: Floats,
-    log_weights: Floats,
-    log_unit: Floats,
-    pivots: Floats,
-    shares: Floats | None = None,
-    n_jobs: int | None = None,
-) -> tuple[float, Floats, Floats, Floats]:
-    """(ℓ, N, S, Q) of rows with missing cells, what is missing as it is expected."""
-    n, first, second = np.empty(len(means)), np.empty_like(means), np.empty_like(covariances)
-    ask = (Z, starts, weights, means, covariances, log_weights, log_unit, pivots, shares)
-    total: float = native().broken_sums(*ask, n, first, second, n_threads(n_jobs, len(Z) * covariances.size, GRAIN))
-    return total, n, first, second
 
 
 class Nearest:
@@ -109,12 +34,11 @@ class Nearest:
         self.label: Codes = np.full(len(X), -1, np.int32)
         self.bounded = bounded
         self.bounds: Array | None = None
-        self.panels = _panels(X, shift, unit, n_jobs) if kept else None
+        self.panels = kernels.kmeans_panels(X, shift, unit, n_jobs) if kept else None
         self.wide = False
         self.before: Floats | None = None  # the centres of the last step, and of the bounds
-        self.sums = np.empty(
-            (2, 0, 0)
-        )  # by centre and column, the sizes in the last: a sum and what it has rounded away
+        # by centre and column, the sizes in the last: a sum and what it has rounded away
+        self.sums = np.empty((2, 0, 0))
         self.most = np.empty(0)  # the largest that each centre was since its rows were summed
 
     def step(self, centres: Floats) -> tuple[int, Floats, Floats]:
@@ -159,33 +83,9 @@ class Nearest:
         sums: Floats | None = None,
     ) -> int:
         """How many labels changed."""
-        K, d = centres.shape
-        threads = n_threads(self.n_jobs, len(self.X) * (K * d + 4 * K + 8 * d), GRAIN)
         rows = (self.X, self.weights, self.shift, self.unit, self.panels)
         bounds = None if sums is None else self.bounds
-        ask = (*rows, centres, origin, places, drift, self.wide, label, bounds, sums, threads)
-        changed, settled, self.looked = native().kmeans_step(*ask)
+        ask = (*rows, centres, origin, places, drift, self.wide, label, bounds, sums, self.n_jobs)
+        changed, settled, self.looked = kernels.kmeans_step(*ask)
         self.wide = self.wide or 10 * settled > len(self.X)
-        return int(changed)
-
-
-def _panels(X: Array, shift: Floats, unit: float, n_jobs: int | None) -> Array:
-    """Rows in single precision, sixteen side by side, as the products of `Nearest` read them."""
-    out = np.empty((-(-len(X) // SIDE), X.shape[1] + 1, SIDE), np.float32)
-    native().kmeans_panels(X, shift, unit, out, n_threads(n_jobs, 4 * X.size, GRAIN))
-    return out
-
-
-def kmeans_distances(X: Array, shift: Floats, centres: Floats, label: Codes, n_jobs: int | None = None) -> Floats:
-    """‖x − shift − c_label‖² of each row."""
-    out = np.empty(len(X))
-    native().kmeans_distances(X, shift, centres, label, out, n_threads(n_jobs, X.size, GRAIN))
-    return out
-
-
-def kmeans_candidates(X: Array, shift: Floats, candidates: Ints, closest: Floats, n_jobs: int | None = None) -> Floats:
-    """min(closest[r], ‖x_r − x_c‖²) of each candidate c and row r."""
-    out = np.empty((len(candidates), len(X)))
-    threads = n_threads(n_jobs, X.size * len(candidates), GRAIN)
-    native().kmeans_candidates(X, shift, candidates, closest, out, threads)
-    return out
+        return changed

@@ -1,7 +1,6 @@
-"""The compiled searches: a kd-tree as a tuple of arrays, brute force as a panel of floats; both at any scale.
+"""What the compiled searches take, a kd-tree as a tuple of arrays and points as a panel of floats, and both at any scale.
 
-Arrays are C-contiguous, finite and of one float type; the callers of this module have seen to it. Results do not depend on
-the number of threads. Squares over- and underflow long before numbers do: points are scaled by a power of two, and the few
+Squares over- and underflow long before numbers do: points are scaled by a power of two, and the few
 queries that this does not serve are answered by scaled differences.
 """
 
@@ -14,13 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..arrays import Bools, Ints
-from . import n_threads, native
 
 Floats = NDArray[np.floating[Any]]
-
-METRICS = {"euclidean": 0, "manhattan": 1, "chebyshev": 2, "minkowski": 3}
-NO_SKIP = np.empty(0, dtype=np.int32)
 
 
 class Flat(NamedTuple):
@@ -51,79 +47,6 @@ class Panel(NamedTuple):
     largest: float
 
 
-def bounds(X: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats, bool]:
-    """(lo, hi, finite): the least and largest value of each column, and whether every cell is finite."""
-    lo, hi, finite = native().neighbor_bounds(X, n_threads(n_jobs, X.size))
-    return lo, hi, finite
-
-
-def build(X: Floats, scale: float, leaf_size: int, n_jobs: int | None = None) -> Flat:
-    """The kd-tree of X·scale."""
-    threads = n_threads(n_jobs, len(X) * (12 + X.shape[1]), 50_000)  # dimensions cost less than points
-    return Flat(*native().kdtree_build(X, scale, leaf_size, threads))
-
-
-def _search(flat: Flat) -> tuple[Any, ...]:
-    return (*flat[:3], *flat[5:])
-
-
-def _team(Q: Floats, n_jobs: int | None) -> int:
-    """Threads for these queries: from a quarter of a millisecond on, a second one is worth its start."""
-    return n_threads(n_jobs, len(Q) * (4 + Q.shape[1]), 1000)
-
-
-def nearest(
-    flat: Flat,
-    leaf_size: int,
-    Q: Floats,
-    k: int,
-    metric: str,
-    p: float,
-    skip: NDArray[np.int32] = NO_SKIP,
-    n_jobs: int | None = None,
-) -> tuple[Floats, Ints]:
-    """(distance, index), each (m, k), by distance and then by index; row skip[i] is no neighbour of query i."""
-    distance = np.empty((len(Q), k), dtype=Q.dtype)
-    index = np.empty((len(Q), k), dtype=np.int64)
-    native().kdtree_nearest(*_search(flat), leaf_size, Q, skip, METRICS[metric], p, _team(Q, n_jobs), distance, index)
-    return distance, index
-
-
-def within(
-    flat: Flat, leaf_size: int, Q: Floats, radius: Floats, metric: str, p: float, n_jobs: int | None = None
-) -> tuple[Ints, Ints, Floats]:
-    """(start, index, distance): query i found index[start[i] : start[i+1]], in the tree's order."""
-    start, index, distance = native().kdtree_within(
-        *_search(flat), leaf_size, Q, radius, METRICS[metric], p, _team(Q, n_jobs), True
-    )
-    return start, index.astype(np.int64), distance
-
-
-def count(
-    flat: Flat, leaf_size: int, Q: Floats, radius: Floats, metric: str, p: float, n_jobs: int | None = None
-) -> Ints:
-    """How many points are at most radius[i] from query i."""
-    threads = _team(Q, n_jobs)
-    found = native().kdtree_within(*_search(flat), leaf_size, Q, radius, METRICS[metric], p, threads, False)[0]
-    return np.array(found[1:], dtype=np.int64)
-
-
-def panel(X: Floats, lo: Floats, hi: Floats, n_jobs: int | None = None) -> Panel:
-    """The points of X prepared for `brute_nearest`."""
-    return Panel(*native().brute_panel(X, lo, hi, n_threads(n_jobs, X.size)))
-
-
-def brute_nearest(
-    X: Floats, prepared: Panel, Q: Floats, k: int, skip: NDArray[np.int32] = NO_SKIP, n_jobs: int | None = None
-) -> tuple[Floats, Ints]:
-    """The k nearest by the Euclidean metric from all distances; the same answer as `nearest`."""
-    distance = np.empty((len(Q), k), dtype=Q.dtype)
-    index = np.empty((len(Q), k), dtype=np.int64)
-    threads = n_threads(n_jobs, len(Q) * X.shape[0] * X.shape[1], 5_000_000)
-    native().brute_nearest(X, *prepared, Q, skip, threads, distance, index)
-    return distance, index
-
-
 def scale_for(lo: Floats, hi: Floats) -> float:
     """A power of two that brings the points' extent where squares neither over- nor underflow; 1 almost always.
 
@@ -146,7 +69,7 @@ def too_far(Q: Floats, scale: float, n_jobs: int | None = None) -> Bools | None:
     """The queries so far away that the square of a distance would overflow; None where there is none, almost always."""
     if not len(Q):
         return None
-    lo, hi, _ = bounds(Q, n_jobs)
+    lo, hi, _ = kernels.column_bounds(Q, n_jobs)
     limit = min(2.0 ** (480 if Q.dtype == np.float64 else 55) / scale, float(np.finfo(Q.dtype).max))
     if max(map(abs, lo.tolist() + hi.tolist())) <= limit:
         return None

@@ -1,4 +1,4 @@
-"""Trees of counts, boosted trees and kDB members: grown from coded rows, many at a time, and asked about others.
+"""What the kernels of trees of counts, boosted trees and kDB members take and give.
 
 Codes are a matrix [column, row] of bytes or 16-bit numbers: 0 … size − 1 of a column that is ordered, or of one whose
 values have names (`named`). A code that is not below its column's size is a value that training did not have.
@@ -10,21 +10,19 @@ few: they are made when they are first asked, and are no part of a copy or a fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, fields
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..arrays import Array, Floats, Ints
 from ..budget import human, memory_budget
 from ..errors import MemoryBudgetError
 from ..fields import NOT_NEGATIVE, SUMMABLE, Natural, Of, Within, need, rises
-from . import n_threads, native
 
-CRITERIA = ("entropy", "ratio", "gini")
 MOST_VALUES = 65_535  # of a column
 
 
@@ -46,11 +44,6 @@ class Codes:
         cells = self.cells.copy()
         cells[j] = self.sizes[j]
         return Codes(cells, self.sizes, self.named)
-
-    @cached_property
-    def told(self) -> tuple[Array, list[int], list[int]]:
-        """As kernels take them."""
-        return self.cells, list(self.sizes), [int(x) for x in self.named]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,106 +91,6 @@ class Trees:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """As kernels take them."""
-        return self.starts, self.bit_starts, self.column, self.cut, self.child, self.counts, self.bits
-
-    def leaves(self, codes: Codes, n_jobs: int | None = None) -> Array:
-        """The node where every row ends, [tree, row]."""
-        out = np.empty((len(self), codes.n), dtype=np.int32)
-        native().tree_leaves(*codes.told, self.held, out, n_threads(n_jobs, out.size * 10))
-        return out
-
-    def path_counts(self, codes: Codes, y: Array, weights: Floats | None = None) -> Floats:
-        """The weight of rows that pass each node of a tree, by class."""
-        out = np.zeros(self.counts.shape)
-        native().path_counts(*codes.told, self.held, np.ascontiguousarray(y, dtype=np.uint32), weights, out)
-        return out
-
-    def sums(
-        self, codes: Codes, c: float, bags: Array | None = None, n_jobs: int | None = None, between: float = 1.0
-    ) -> tuple[Floats, Array]:
-        """(Σ over trees of the posterior where a row ends, how many trees answered); none that has the row in its bag.
-
-        From the root down p_l = (n_l + c_l p_{l−1})/(N_l + c_l), p_{−1} = 1/K: c_l is c at the root and at a leaf, c times
-        `between` at nodes between them.
-        """
-        out, used = np.zeros((codes.n, self.counts.shape[1])), np.zeros(codes.n, dtype=np.uint32)
-        threads = n_threads(n_jobs, codes.n * len(self) * 10)
-        native().forest_sums(*codes.told, self.held, float(c), between, bags, out, used, threads)
-        return out, used
-
-    def truth(
-        self,
-        codes: Codes,
-        y: Array,
-        cs: Sequence[float],
-        bags: Array | None = None,
-        n_jobs: int | None = None,
-        between: float = 1.0,
-    ) -> tuple[Floats, Array]:
-        """`sums` of each row's own class alone, [row, c]."""
-        out, used = np.zeros((codes.n, len(cs))), np.zeros(codes.n, dtype=np.uint32)
-        y = np.ascontiguousarray(y, dtype=np.uint32)
-        threads = n_threads(n_jobs, codes.n * len(self) * 10)
-        native().forest_truth(*codes.told, self.held, y, list(cs), between, bags, out, used, threads)
-        return out, used
-
-
-def grow_trees(
-    codes: Codes,
-    y: Array,
-    K: int,
-    weights: Floats | None = None,
-    *,
-    criterion: str = "entropy",
-    tried: int = 0,
-    drawn: bool = False,
-    max_depth: int | None = None,
-    least: float = 0.0,
-    seeds: Array | None = None,
-    n_jobs: int | None = None,
-    tell: Callable[[int], Any] | None = None,
-) -> Trees:
-    """A tree of all rows, or with `seeds` one for each of them, of n rows drawn in proportion to the weights.
-
-    A node that is not of one class is split where that gains most, even nothing, of the columns in their order or of
-    `tried` that are drawn (more, until one has two values). `drawn`: an ordered cut lies anywhere between the codes that it
-    parts, and named values are ordered by the share of one class drawn, instead of each in turn. `least` is the weight that
-    either side must have. `tell` hears now and then how many trees are done.
-
-    >>> codes = Codes(np.array([[0, 1, 2, 3]], np.uint8), (4,), (False,))
-    >>> tree = grow_trees(codes, np.array([0, 0, 1, 1]), 2)
-    >>> tree.column.tolist(), int(tree.cut[0]), tree.counts.tolist()
-    ([0, -1, -1], 1, [[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]])
-    """
-    bagged = seeds is not None
-    threads = n_threads(n_jobs, codes.cells.size * (len(seeds) if seeds is not None else 0))
-    found = native().grow_trees(
-        *codes.told,
-        np.ascontiguousarray(y, dtype=np.uint32),
-        K,
-        weights,
-        CRITERIA.index(criterion),
-        tried,
-        drawn,
-        1 << 30 if max_depth is None else min(max_depth, 1 << 30),
-        least,
-        np.zeros(1, dtype=np.uint64) if seeds is None else seeds,
-        bagged,
-        threads,
-        tell,
-    )
-    return Trees(*found)
-
-
-def draw_bags(n: int, weights: Floats | None, seeds: Array, n_jobs: int | None = None) -> Array:
-    """The rows that each seed's bag has, a bit each: [seed, word of 64 rows]."""
-    out = np.empty((len(seeds), -(-n // 64)), dtype=np.uint64)
-    native().draw_bags(weights, seeds, n, out, n_threads(n_jobs, n * len(seeds) * 2))
-    return out
-
 
 @dataclass(frozen=True)
 class Boosting:
@@ -219,63 +112,6 @@ class Boosting:
     every: int = 10
     patience: int = 3
     better: float = 1e-4
-
-
-def boost(
-    codes: Codes,
-    y: Array,
-    K: int,
-    weights: Floats | None,
-    fold: Array,
-    seeds: Array,
-    how: Boosting,
-    n_jobs: int | None = None,
-    tell: Callable[[int], Any] | None = None,
-) -> tuple[Trees, Floats, Array, Floats, Array]:
-    """(trees, gain of each node's split, start [fold, value], losses out of fold, F [row, value] out of fold).
-
-    A model for each seed, of the rows of other folds; all have as many trees, those of fold f together, fold after fold.
-    Two classes have one value, the log-odds of the second, more classes one each. `counts` of these trees are what a row
-    that ends in a node is given. `tell` hears now and then how many rounds are done.
-    """
-    work = codes.cells.size * (1 if K == 2 else K) * len(seeds) * min(how.every, how.rounds)
-    trees, gains, start, losses, out = native().boost(
-        *codes.told,
-        np.ascontiguousarray(y, dtype=np.uint32),
-        K,
-        weights,
-        fold,
-        seeds.tolist(),
-        astuple(how),
-        n_threads(n_jobs, work),
-        tell,
-    )
-    return Trees(*trees), gains, start, losses, out
-
-
-def boost_tree(
-    codes: Codes, g: Floats, h: Floats, how: Boosting, seed: int = 0, words: bool = False
-) -> tuple[Trees, Floats]:
-    """(The tree of derivatives g and h [row, value], what each node's split gains).
-
-    In `words`, as of many rows of several classes, g and h have some steps up to their greatest and are rounded by chance.
-
-    >>> codes = Codes(np.array([[0, 1, 2, 3]], np.uint8), (4,), (False,))
-    >>> g, h = np.array([[-0.5], [-0.5], [0.5], [0.5]]), np.full((4, 1), 0.25)
-    >>> tree, gains = boost_tree(codes, g, h, Boosting(depth=1, least=1, rate=1.0))
-    >>> int(tree.cut[0]), tree.counts[:, 0].round(3), round(float(gains[0]), 3)
-    (1, array([ 0.   ,  0.667, -0.667], dtype=float32), 1.333)
-    """
-    trees, gains = native().boost_tree(*codes.told, g, h, seed, astuple(how), words, 1)
-    return Trees(*trees), gains
-
-
-def boosted_posterior(trees: Trees, start: Array, K: int, codes: Codes, n_jobs: int | None = None) -> Floats:
-    """The mean over folds of softmax(start + Σ of what the fold's trees give the row)."""
-    out = np.zeros((codes.n, K))
-    threads = n_threads(n_jobs, codes.n * max(len(trees), 1) * 10)
-    native().boosted_posterior(*codes.told, trees.held, start, K, out, threads)
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,17 +156,9 @@ class Members:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """As kernels take them."""
-        return self.values, self.sizes, self.parents, self.starts, self.tables, self.prior
-
     def sums(self, codes: Codes, bags: Array | None = None, n_jobs: int | None = None) -> tuple[Floats, Array]:
         """(Σ over members of P(y|x), how many answered); none that has the row in its bag."""
-        out, used = np.zeros((codes.n, self.prior.shape[1])), np.zeros(codes.n, dtype=np.uint32)
-        threads = n_threads(n_jobs, codes.cells.size * len(self) * 3)
-        native().member_sums(*codes.told, self.held, bags, out, used, threads)
-        return out, used
+        return kernels.member_sums(self, codes, bags, n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,7 +167,7 @@ class MemberCounts:
 
     `sizes[m, j]` is how many values member m has of column j, `cuts` the codes with which they begin, but for the first,
     where not every code is a value; `parents[m, j]` up to two columns, counted from one. `cells` has the concentrations and
-    the counts n[parent, parent, x, y] that are not zero, in bits: see `native/trees/members.hpp`, or `reference.trees`.
+    the counts n[parent, parent, x, y] that are not zero, in bits: see `native/trees/members.hpp`, or the twin.
     Those of member m end at `cut_ends[m + 1]` and `cell_ends[m + 1]`. `prior[m]` is ln P(y).
     """
 
@@ -377,15 +205,9 @@ class MemberCounts:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
-    def held(self) -> tuple[Any, ...]:
-        """As kernels take them."""
-        ends = self.cut_ends, self.cell_ends
-        return self.codes.tolist(), (self.sizes, self.cuts, self.parents, self.cells, *ends, self.prior), self.drawn
-
-    @property
     def room(self) -> int:
         """How many numbers the tables have; refuses counts that are none."""
-        return int(native().member_room(*self.held))
+        return kernels.member_room(self)
 
     def opened(self, n_jobs: int | None = None) -> Members:
         """The members with their tables; made once."""
@@ -397,7 +219,7 @@ class MemberCounts:
                 raise MemoryBudgetError(
                     f"the tables of {len(self):,} members would take {human(peak)}, over half of the memory there is"
                 )
-            values, starts, tables = native().open_members(*self.held, n_threads(n_jobs, 10 * room))
+            values, starts, tables = kernels.open_members(self, n_jobs)
             kept["_opened"] = Members(values, self.sizes, self.parents - 1, starts, tables, self.prior)
         found: Members = kept["_opened"]
         return found
@@ -405,31 +227,3 @@ class MemberCounts:
     def sums(self, codes: Codes, bags: Array | None = None, n_jobs: int | None = None) -> tuple[Floats, Array]:
         """(Σ over members of P(y|x), how many answered); none that has the row in its bag."""
         return self.opened(n_jobs).sums(codes, bags, n_jobs)
-
-
-def grow_members(
-    codes: Codes,
-    blank: Sequence[bool],
-    y: Array,
-    K: int,
-    weights: Floats | None,
-    seeds: Array,
-    most: int,
-    n_jobs: int | None = None,
-    tell: Callable[[int], Any] | None = None,
-) -> MemberCounts:
-    """A member for each seed, of n rows drawn in proportion to the weights; the tables of a column have `most` numbers.
-
-    `blank` says of which columns code 0 is a missing cell; `tell` hears now and then how many members are done.
-
-    >>> codes = Codes(np.array([[0, 0, 1, 1] * 5], np.uint8), (2,), (True,))
-    >>> one = grow_members(codes, [False], codes.cells[0] == 1, 2, None, np.zeros(1, np.uint64), 1000)
-    >>> one.cells.size, one.opened().tables.size
-    (4, 4)
-    """
-    threads = n_threads(n_jobs, codes.cells.size * len(seeds) * 20)
-    y = np.ascontiguousarray(y, dtype=np.uint32)
-    made = native().grow_members(*codes.told, [int(b) for b in blank], y, K, weights, most, seeds, threads, tell)
-    sizes, cuts, parents, cells, cut_ends, cell_ends, prior = made
-    own = np.array(codes.sizes, dtype=np.int64)
-    return MemberCounts(own, sizes, cuts, parents, cells, cut_ends, cell_ends, prior, codes.n)

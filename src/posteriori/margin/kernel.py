@@ -29,17 +29,8 @@ from scipy import sparse
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
 from ..fields import DERIVED, OneOf, need
-from ..kernels.margin import (
-    KernelSpec,
-    Packed,
-    SparseColumns,
-    kernel_rows,
-    kernel_square,
-    kernel_sums,
-    pack,
-    sparse_kernel_rows,
-    square,
-)
+from ..kernels import kernel_rows, kernel_square, kernel_sums, sparse_kernel_rows
+from ..kernels.margin import KernelSpec, Packed, SparseColumns, pack, square
 
 KernelFunction = Callable[[Any, Any], Any]
 

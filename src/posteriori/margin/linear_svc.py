@@ -40,21 +40,8 @@ from ..arrays import Array, Bools, Floats, Ints
 from ..errors import ModelError
 from ..estimator import ABOVE_0, AT_LEAST_1, ClassWeight, Estimator, NJobs, RandomState, learning, parameters
 from ..fields import Natural, need
-from ..kernels import n_threads
-from ..kernels.margin import (
-    Descent,
-    Epoch,
-    KernelSpec,
-    Machines,
-    conjugate,
-    descend,
-    free_move,
-    pack,
-    row_dots,
-    row_squares,
-    row_sums,
-    squared_hinge,
-)
+from ..kernels import conjugate, descend, free_move, n_threads, row_dots, row_squares, row_sums, squared_hinge
+from ..kernels.margin import Descent, Epoch, KernelSpec, Machines, pack
 from ..table.frame import ScoresTables
 from .kernel import LARGEST, DenseGram, wide_csr
 from .kernel import row_squares as lengths
@@ -99,7 +86,7 @@ def by_pairs(
     n = len(y)
     state, last, k = _begin(X, y, C, bias, "hinge"), Epoch(n), 0
     while n > ALL_AT_ONCE and k < rounds and (k < PASSES or (last.active > FEW_ROWS and k < MORE_PASSES)):
-        last = descend(X, state, last, seed + k)
+        last = Epoch(*descend(X, state, last, seed + k))
         k += 1
     beta, doubt = y * state.alpha, np.sort(state.order[: last.active])
     low, high = np.minimum(0.0, y * C), np.maximum(0.0, y * C)
@@ -169,7 +156,7 @@ def by_descent(
     for k in range(rounds):
         if interrupted is not None and interrupted.is_set():
             return Plane(state.w, k, False)
-        last = descend(X, state, last, seed + k)
+        last = Epoch(*descend(X, state, last, seed + k))
         if last.top - last.bottom <= tol:
             if last.active == n:
                 return Plane(state.w, k + 1, True)

@@ -28,8 +28,8 @@ from ..arrays import Bools, Codes, Floats, Ints
 from ..errors import ModelError, TableError, listed
 from ..estimator import ABOVE_0, AT_LEAST_0, Estimator, NJobs, parameters
 from ..fields import NOT_NEGATIVE, Natural, Within, need
-from ..kernels import n_threads
-from ..kernels.margin import Machines, merge_rows, pair_votes
+from ..kernels import merge_rows, n_threads, pair_votes
+from ..kernels.margin import Machines
 from ..table.frame import labelled
 from ..table.labels import encode_labels
 from ..table.points import Border, read_points

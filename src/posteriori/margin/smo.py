@@ -46,7 +46,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ..arrays import Array, Bools, Floats, Ints
 from ..budget import memory_budget
 from ..errors import ModelError, NotSeparable
-from ..kernels.margin import Machines, smo_block, smo_machines, subtract_rows
+from ..kernels import smo_block, smo_machines, subtract_rows
+from ..kernels.margin import Machines
 from .kernel import Gram, RowCache, distinct
 
 BLOCK, MOST = 512, 2048  # variables of a round: the free ones and some more, within these bounds

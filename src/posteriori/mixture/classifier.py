@@ -30,7 +30,7 @@ from ..bayes.numeric import ROUNDING
 from ..errors import BadParameter, BadValue, PosterioriError, UnknownValue, did_you_mean, listed
 from ..estimator import AT_LEAST_0, AT_LEAST_1, AUTO, NJobs, RandomState, learning, parameters
 from ..fields import NOT_NEGATIVE, Natural, need
-from ..kernels.naive import normalise
+from ..kernels import normalise
 from ..table.frame import labelled
 from ..table.labels import encode_labels
 from ..table.weights import check_weights

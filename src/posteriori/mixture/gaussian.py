@@ -35,7 +35,7 @@ from ..estimator import (
     parameters,
 )
 from ..fields import MAYBE, NOT_NEGATIVE, UNBOUNDED, AnyFloats, Natural, OneOf, need
-from ..kernels.naive import normalise
+from ..kernels import normalise
 from ..table.points import Border, read_points
 from ..table.weights import check_weights
 from . import starts

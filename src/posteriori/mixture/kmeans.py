@@ -44,9 +44,8 @@ from ..estimator import (
     parameters,
 )
 from ..fields import MAYBE, NOT_NEGATIVE, UNBOUNDED, AnyFloats, Natural, need
-from ..kernels.mixture import Nearest, kmeans_candidates, kmeans_distances
-from ..kernels.naive import class_moments_seen
-from ..kernels.neighbors import bounds
+from ..kernels import class_moments, column_bounds, kmeans_candidates, kmeans_distances
+from ..kernels.mixture import Nearest
 from ..table.points import Border, read_points
 from ..table.weights import check_weights
 
@@ -141,11 +140,11 @@ class Lloyd:
     def __init__(self, X: Array, weights: Floats | None, n_jobs: int | None) -> None:
         self.X, self.weights, self.n_jobs = X, weights, n_jobs
         one = np.zeros(len(X), np.uint8)
-        _, mean, m2, low, high, _ = class_moments_seen(X, one, 1, None, n_jobs)
+        _, mean, m2, low, high, _ = class_moments(X, one, 1, None, n_jobs)
         self.unit = unit_of(float((high / 2 - low / 2).max()), X.shape[1])
         self.variance = float(m2.sum()) / X.size
         if weights is not None:
-            _, mean, m2, _, _, _ = class_moments_seen(X, one, 1, weights, n_jobs)
+            _, mean, m2, _, _, _ = class_moments(X, one, 1, weights, n_jobs)
         self.shift, self.total = mean[0], float(m2.sum())  # the mean: nothing cancels in T
         self.mass = float(len(X) if weights is None else weights.sum())
 
@@ -219,7 +218,7 @@ def unit_of(reach: float, d: int) -> float:
 
 def assign(X: Array, centres: Floats, n_jobs: int | None) -> Codes:
     """The nearest centre of each row, the first of equals."""
-    lo, hi, _ = bounds(X, n_jobs)
+    lo, hi, _ = column_bounds(X, n_jobs)
     shift = centres.mean(axis=0)
     reach = float(max(np.abs(lo - shift).max(), np.abs(hi - shift).max(), np.abs(centres - shift).max()))
     unit = float(np.ldexp(1.0, -int(np.frexp(reach)[1]))) if 1e-150 < reach < 1e150 else 1.0

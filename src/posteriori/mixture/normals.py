@@ -31,9 +31,7 @@ from ..arrays import Array, Floats, Ints
 from ..budget import refuse_answer, refuse_over
 from ..errors import BadValue, SingularCovariance
 from ..fields import Natural
-from ..kernels.mixture import broken_log_joint, broken_sums, mixture_log_joint, mixture_sums
-from ..kernels.naive import normalise
-from ..kernels.neighbors import bounds
+from ..kernels import broken_log_joint, broken_sums, column_bounds, mixture_log_joint, mixture_sums, normalise
 
 KINDS = ("full", "tied", "diag", "spherical")
 DEAD = 10 * np.finfo(float).eps  # the share of all rows below which a component has none
@@ -81,7 +79,7 @@ class Normals:
 
 def units(X: Array, floor: float | Floats, kind: str, gaps: bool, n_jobs: int | None = None) -> Floats:
     """s: for each column the power of two next to half its range, or to the floor's root; one for all if spherical."""
-    ends = (np.fmin.reduce(X), np.fmax.reduce(X)) if gaps else bounds(X, n_jobs)[:2]
+    ends = (np.fmin.reduce(X), np.fmax.reduce(X)) if gaps else column_bounds(X, n_jobs)[:2]
     lo, hi = (np.asarray(end, dtype=np.float64) for end in ends)
     half = np.maximum(hi / 2 - lo / 2, np.sqrt(floor))
     if kind == "spherical":

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array, Floats
 from ..errors import BadValue
-from ..kernels.neighbors import bounds
+from ..kernels import column_bounds
 from .kmeans import KMeans, at_random, plus_plus
 
 INITS = ("kmeans", "k-means++", "random", "random_from_data")
@@ -48,7 +48,7 @@ def shares(
 
 def _in_reach(X: Array, n_jobs: int | None) -> Array:
     """The rows where their distances have squares: as they are, or around their middle by a power of two."""
-    lo, hi = (end.astype(np.float64) for end in bounds(X, n_jobs)[:2])
+    lo, hi = (end.astype(np.float64) for end in column_bounds(X, n_jobs)[:2])
     exponent = int(np.frexp((hi / 2 - lo / 2).max())[1])
     if abs(exponent) < (400 if X.dtype == np.float64 else 60):
         return X

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .. import views
+from .. import kernels, views
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, ModelError
 from ..estimator import N_JOBS, check_declared
@@ -201,11 +201,11 @@ class KDTree:
         self.n_jobs = n_jobs
         self.shape = (n, d)
         self.dtype = rows.dtype
-        lo, hi, finite = kernel.bounds(rows, n_jobs)
+        lo, hi, finite = kernels.column_bounds(rows, n_jobs)
         if not finite:
             raise BadValue("X holds NaN or infinite cells; a kd-tree needs finite points")
         self._scale = kernel.scale_for(lo, hi)
-        self._flat = kernel.build(rows, self._scale, self.leaf_size, n_jobs)
+        self._flat = kernel.Flat(*kernels.kdtree_build(rows, self._scale, self.leaf_size, n_jobs))
 
     def __len__(self) -> int:
         return int(self.shape[0])
@@ -233,7 +233,7 @@ class KDTree:
         """The share of leaves that lie within the (Euclidean) distance of the k-th neighbour, a mean over some points."""
         Q, leaf, skip = np.ascontiguousarray(self._place(rows)), self._flat.dim < 0, rows.astype(np.int32)
         k = max(1, min(k, len(self) - 1))
-        reach = kernel.nearest(self._flat, self.leaf_size, Q, k, "euclidean", 2.0, skip, self.n_jobs)[0][:, -1]
+        reach = kernels.kdtree_nearest(self._flat, self.leaf_size, Q, k, "euclidean", 2.0, skip, self.n_jobs)[0][:, -1]
         lo, hi = self._flat.lo[leaf], self._flat.hi[leaf]
         gaps = (np.maximum(np.maximum(lo - q, q - hi), 0) for q in Q)
         return float(np.mean([((gap**2).sum(axis=1) <= r * r).mean() for gap, r in zip(gaps, reach)]))
@@ -255,12 +255,14 @@ class KDTree:
 
     def nearest(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
         """`query` for rows that were checked: finite, contiguous, of the tree's type."""
-        out = kernel.NO_SKIP if skip is None else skip.astype(np.int32)
+        out = None if skip is None else skip.astype(np.int32)
         return kernel.Scaled(
             self._scale,
             self.metric,
             self.p,
-            lambda scaled: kernel.nearest(self._flat, self.leaf_size, scaled, k, self.metric, self.p, out, n_jobs),
+            lambda scaled: kernels.kdtree_nearest(
+                self._flat, self.leaf_size, scaled, k, self.metric, self.p, out, n_jobs
+            ),
             self._place,
             lambda: self.data,
             lambda: self._fine,
@@ -273,7 +275,7 @@ class KDTree:
         [[np.int64(1), np.int64(0)]]
         """
         rows, radius = self._balls(Q, r)
-        start, index, distance = kernel.within(
+        start, index, distance = kernels.kdtree_within(
             self._flat, self.leaf_size, rows, radius, self.metric, self.p, self.n_jobs
         )
         if self._scale != 1:
@@ -291,7 +293,7 @@ class KDTree:
         [2, 0]
         """
         rows, radius = self._balls(Q, r)
-        return kernel.count(self._flat, self.leaf_size, rows, radius, self.metric, self.p, self.n_jobs)
+        return kernels.kdtree_count(self._flat, self.leaf_size, rows, radius, self.metric, self.p, self.n_jobs)
 
     def trace(self, q: ArrayLike, k: int = 1) -> list[Step]:
         """The steps of a search for the k nearest of one point: down the side of the cut where q lies, then back.
@@ -337,7 +339,7 @@ class KDTree:
         if rows.shape[1] != self.shape[1]:
             raise BadValue(f"the queries have {rows.shape[1]} columns, the tree was built on {self.shape[1]}")
         rows = np.ascontiguousarray(rows, dtype=self.dtype)
-        if len(rows) and not kernel.bounds(rows, self.n_jobs)[2]:
+        if len(rows) and not kernels.column_bounds(rows, self.n_jobs)[2]:
             raise BadValue("the queries hold NaN or infinite cells; a kd-tree needs finite points")
         return rows
 
@@ -448,22 +450,22 @@ class Products:
     """Euclidean distances by blocked matrix products, the nearest measured again exactly."""
 
     def __init__(self, X: Array, n_jobs: int | None) -> None:
-        lo, hi, _ = kernel.bounds(X, n_jobs)
+        lo, hi, _ = kernels.column_bounds(X, n_jobs)
         self.scale = X.dtype.type(kernel.scale_for(lo, hi))
         self.X = X if self.scale == 1 else X * self.scale
-        self.panel = kernel.panel(self.X, lo * self.scale, hi * self.scale, n_jobs)
+        self.panel = kernel.Panel(*kernels.brute_panel(self.X, lo * self.scale, hi * self.scale, n_jobs))
 
     @cached_property
     def fine(self) -> bool:
         return kernel.fine(self.X)
 
     def query(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
-        out = kernel.NO_SKIP if skip is None else np.ascontiguousarray(skip, dtype=np.int32)
+        out = None if skip is None else np.ascontiguousarray(skip, dtype=np.int32)
         return kernel.Scaled(
             float(self.scale),
             "euclidean",
             2.0,
-            lambda scaled: kernel.brute_nearest(self.X, self.panel, scaled, k, out, n_jobs),
+            lambda scaled: kernels.brute_nearest(self.X, self.panel, scaled, k, out, n_jobs),
             self.X.__getitem__,
             lambda: self.X / self.scale,
             lambda: self.fine,

@@ -38,10 +38,10 @@ from ..bayes.tables import TableLearner
 from ..errors import BadParameter, ModelError, StatisticsError, UnknownColumn, did_you_mean, listed
 from ..estimator import parameters
 from ..fields import need
-from ..kernels import network as kernel
-from ..kernels.naive import log_joint_cells
+from ..kernels import log_joint_cells
 from ..smoothing.theta import family_theta
 from ..statistics.comoments import CoMoments, FamilyMoments, MixedScope, collect_family_moments, collect_mixed
+from ..statistics.counts import starts_of
 from ..statistics.cuts import CodedTable, column_numbers, translated
 from ..statistics.joint import Scope, collect_families
 from ..statistics.statistics import Statistics
@@ -479,7 +479,7 @@ class BayesNetClassifier(GaussianNumbers):
         asked[:, d] = np.tile(np.arange(K), len(distinct))
         tree = self._cached("tree", lambda: JunctionTree(self._numbers(), self.max_memory))
         threads = kernels.n_threads(self.n_jobs, max(2, len(asked)) * 200_000)
-        offsets = kernel.starts(len(t) for t in tree.model.tables)
+        offsets = starts_of(len(t) for t in tree.model.tables)
         _, log_p = tree.expected(asked, np.zeros(len(asked)), offsets, threads)
         return log_p.reshape(-1, K)[back.ravel()]
 

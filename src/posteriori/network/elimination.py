@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import kernels
 from ..arrays import Codes, Floats
 from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError, answered
-from ..kernels import network as kernel
 from ..structure.separation import closure
 from .numbers import Likelihoods, Numbers, hard_states, impossible, log_scale, one_hot, scaled, vectors_of
 
@@ -256,7 +256,7 @@ def elimination_order(
             near[i].update(axes)
     adjacency = [sorted(neighbours - {i}) for i, neighbours in enumerate(near)]
     budget = memory_budget(max_memory) / 8
-    order, _, cells, largest = kernel.elimination_order(adjacency, [model.sizes[v] for v in held], budget)
+    order, _, cells, largest = kernels.elimination_order(adjacency, [model.sizes[v] for v in held], budget)
     if len(order) < len(held):
         _refuse(model, [held[i] for i in largest], 8.0 * max(cells, 1.001 * budget), max_memory)
     return [held[i] for i in order if held[i] not in keep]
@@ -280,7 +280,7 @@ def _sum_out(
     """
     scopes, tables, logs = zip(*terms, strict=True) if terms else ((), (), ())
     budget = memory_budget(max_memory) / 8
-    scale, left, states, peak, widest = kernel.sum_out(model.sizes, scopes, tables, logs, order, budget, maximise)
+    scale, left, states, peak, widest = kernels.sum_out(model.sizes, scopes, tables, logs, order, budget, maximise)
     _refuse(model, widest, 8.0 * peak, max_memory)
     found = [Term(*term) for term in left] if scale > -math.inf else [Term((), np.zeros(1))]
     return found, scale, states
@@ -290,7 +290,7 @@ def combine(model: Numbers, terms: Sequence[Term], keep: Sequence[int], maximise
     """Σ (or max) of the product of the terms onto the nodes to keep, in their order, and the log of its scale."""
     others = sorted({v for t in terms for v in t.scope} - set(keep))
     axis = {v: i for i, v in enumerate([*keep, *others])}
-    table, size, in_logs = kernel.combine_factors(
+    table, size, in_logs = kernels.combine_factors(
         [model.sizes[v] for v in axis],
         [[axis[v] for v in t.scope] for t in terms],
         [t.table for t in terms],

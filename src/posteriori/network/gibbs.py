@@ -34,7 +34,7 @@ from .. import kernels
 from ..arrays import Bools, Codes, Floats, Ints
 from ..budget import refuse_over
 from ..errors import BadValue, ImpossibleEvidence, NotErgodic
-from ..kernels import network as kernel
+from ..statistics.counts import starts_of
 from .elimination import evidence_terms
 from .numbers import Likelihoods, Numbers, fixed_states, scaled, vectors_of
 from .sampling import (
@@ -113,9 +113,9 @@ def gibbs(
     work = chains * (burn_in + draws * thin) * len(model) * 10
     leaps = proposal(model, vectors)
     scopes = [*((*ps, v) for v, ps in enumerate(model.parents)), *((v,) for v in soft)]
-    means, fresh, kept = kernel.gibbs_chains(
+    means, fresh, kept = kernels.gibbs_chains(
         model.sizes,
-        fixed,
+        fixed.tolist(),
         list(zip(scopes, tables, strict=True)),
         (leaps.nodes, leaps.log_bound),
         _steps(model, blocks, scopes),
@@ -131,7 +131,9 @@ def gibbs(
     return replace(found, chain=kept) if keep else found
 
 
-def _steps(model: Numbers, blocks: list[Block], scopes: list[tuple[int, ...]]) -> list[kernel.GibbsStep]:
+def _steps(
+    model: Numbers, blocks: list[Block], scopes: list[tuple[int, ...]]
+) -> list[tuple[tuple[int, ...], list[int], Ints, Codes]]:
     """For each block the factors it touches, and how its joint states move their places in the tables."""
     stride: list[dict[int, int]] = []
     touching: list[list[int]] = [[] for _ in range(len(model))]
@@ -147,7 +149,7 @@ def _steps(model: Numbers, blocks: list[Block], scopes: list[tuple[int, ...]]) -
         factors = sorted({f for v in block.nodes for f in touching[v]})
         columns = np.array([[stride[f].get(v, 0) for f in factors] for v in block.nodes], np.int64)
         offsets = block.states.astype(np.int64) @ columns
-        steps.append((np.array(block.nodes, np.int32), np.array(factors, np.int32), offsets, block.states))
+        steps.append((tuple(block.nodes), factors, offsets, block.states))
     return steps
 
 
@@ -163,7 +165,7 @@ def _start(
     model: Numbers, blocks: list[Block], states: Codes, soft: list[int], tables: list[Floats]
 ) -> tuple[Ints, Ints]:
     """The joint state of every block (chains, blocks) and the cell of every factor in these states (chains, nodes)."""
-    place = np.tile(kernel.starts(len(t) for t in tables)[:-1], (len(states), 1))
+    place = np.tile(starts_of(len(t) for t in tables)[:-1], (len(states), 1))
     for v in range(len(model)):
         step = 1
         for u in reversed((*model.parents[v], v)):
@@ -191,7 +193,7 @@ def _summary(
     error = np.maximum(half_width(mean, standard_error, degrees, free), unseen(ess.min(), free))
     if leaps[1]:
         error = np.maximum(error, unseen_share(leaps[0], free, leaps[1]))
-    ends = kernel.starts(model.sizes).tolist()
+    ends = starts_of(model.sizes).tolist()
     for v, x in vectors.items():
         if np.count_nonzero(x) == 1:  # known, not sampled
             at = slice(ends[v], ends[v + 1])

@@ -22,8 +22,8 @@ from .. import kernels
 from ..arrays import Array, Codes, Floats, is_whole
 from ..em import Ascent, ascend
 from ..errors import BadParameter, InvalidNetwork, ModelError, TableError, UnknownColumn, listed
-from ..kernels import network as kernel
 from ..statistics.collect import collect_codes
+from ..statistics.counts import starts_of
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import count_joint
 from ..structure.dag import Dag
@@ -52,7 +52,7 @@ class Incomplete:
         some = np.ones(len(cases)) if weights is None else weights
         self.cases, back = np.unique(cases[~whole], axis=0, return_inverse=True)
         self.weights = np.bincount(back.ravel(), some[~whole], minlength=len(self.cases)).astype(np.float64)
-        self.offsets = kernel.starts(len(n) * n.shape[-1] for n in self.fixed)
+        self.offsets = starts_of(len(n) * n.shape[-1] for n in self.fixed)
 
     def _counts(self, cases: Codes, weights: Floats | None) -> list[Array]:
         """N of every family in the rows that have it whole, [configuration, x]."""

@@ -23,7 +23,7 @@ from .. import kernels
 from ..arrays import Codes, Floats, Ints
 from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError, answered, check_policy
-from ..kernels import network as kernel
+from ..statistics.counts import starts_of
 from .elimination import Term, at, case_posteriors, eliminate, map_states
 from .findings import findings, unknown
 from .numbers import Likelihoods, Numbers, hard_states, impossible, one_hot, packed, vectors_of
@@ -83,13 +83,13 @@ class JunctionTree:
         self.max_memory = max_memory
         self._held = dict(held or {})
         inner = _cut(model, self._held) if self._held else model
-        self._plan = kernel.junction_plan(inner.sizes, inner.parents, memory_budget(max_memory))
+        self._plan = kernels.JunctionPlan(inner.sizes, inner.parents, memory_budget(max_memory))
         self.refuse_over(max_memory)
-        self._plan.fill(np.concatenate(inner.tables), kernel.starts(len(t) for t in inner.tables))
-        self._state = kernel.junction_state(self._plan)
-        self._inner = kernel.starts(inner.sizes).tolist()
+        self._plan.fill(np.concatenate(inner.tables), starts_of(len(t) for t in inner.tables))
+        self._state = kernels.JunctionState(self._plan)
+        self._inner = starts_of(inner.sizes).tolist()
         self._width = self._inner[-1]
-        self._offsets = kernel.starts(model.sizes).tolist()
+        self._offsets = starts_of(model.sizes).tolist()
         self._findings: dict[int, Floats] = {}
         self._lock = threading.RLock()  # the state is changed by questions, and the kernels let other threads run
 
@@ -97,12 +97,12 @@ class JunctionTree:
         """Other tables of the same graph, in the same tree."""
         with self._lock:
             self.model = model
-            self._plan.fill(np.concatenate(model.tables), kernel.starts(len(t) for t in model.tables))
+            self._plan.fill(np.concatenate(model.tables), starts_of(len(t) for t in model.tables))
             self._state.reset()
 
     def expected(self, cases: Codes, weights: Floats, offsets: Ints, threads: int) -> tuple[Floats, Floats]:
         """Σ_r w_r P(x_family | case r) of the families that a case does not state whole, and log P(case r)."""
-        return kernel.junction_expected(self._plan, cases, weights, offsets, self._fitting(threads))
+        return kernels.junction_expected(self._plan, cases, weights, offsets, self._fitting(threads))
 
     def _fitting(self, threads: int) -> int:
         """As many threads, each with a tree of its own, as the memory has room for."""
@@ -234,13 +234,13 @@ class JunctionTree:
         if bad.any():
             row, v = np.argwhere(bad)[0]
             raise BadValue(f"case {row} has code {cases[row, v]} for node {v}, which has states 0 … {sizes[v] - 1}")
-        chosen = np.asarray(targets, np.int32)
-        ends = kernel.starts(int(sizes[t]) for t in chosen)
+        chosen = [int(t) for t in targets]
+        ends = starts_of(int(sizes[t]) for t in chosen)
         threads = kernels.n_threads(n_jobs, max(2, len(cases)) * 200_000)
-        out, possible = kernel.junction_batch(self._plan, cases, chosen, int(ends[-1]), self._fitting(threads))
+        out, possible = kernels.junction_batch(self._plan, cases, chosen, self._fitting(threads))
         if not possible.all() and answered(~possible, impossible):
             nothing = np.full((1, len(sizes)), -1, np.int32)
-            out[~possible] = kernel.junction_batch(self._plan, nothing, chosen, int(ends[-1]), self._fitting(1))[0]
+            out[~possible] = kernels.junction_batch(self._plan, nothing, chosen, self._fitting(1))[0]
         elif not possible.all():
             row = int(np.flatnonzero(~possible)[0])
             found = {v: np.eye(sizes[v])[code] for v, code in enumerate(cases[row]) if code >= 0}
@@ -253,10 +253,10 @@ class JunctionTree:
         """n independent draws of P(x | e), codes (n, d): each clique from its belief, given the separator drawn before."""
         n = at_least("n", n, 0)
         out = np.empty((n, len(self.model)), np.int32)
-        stream = seeds(random_state, -(-n // kernel.CHUNK))
+        stream = seeds(random_state, -(-n // kernels.CHUNK))
         threads = kernels.n_threads(n_jobs, n * len(self.model) * 20)
         with self._lock:
-            if not self._state.sample(stream, kernel.CHUNK, threads, out):
+            if not self._state.sample(stream, kernels.CHUNK, threads, out):
                 raise self._impossible(self._findings)
         out[:, list(self._held)] = list(self._held.values())
         return out
@@ -367,7 +367,7 @@ class Engine:
         out[whole] = self._numbers.log_joint(codes[whole])
         if not whole.all():
             cases, back = np.unique(codes[~whole], axis=0, return_inverse=True)
-            offsets = kernel.starts(map(len, self._numbers.tables))
+            offsets = starts_of(map(len, self._numbers.tables))
             threads = kernels.n_threads(n_jobs, len(cases) * 200_000)
             with self._lock:
                 tree = self._whole(max_memory)

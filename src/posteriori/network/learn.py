@@ -28,7 +28,7 @@ from ..errors import (
     did_you_mean,
     listed,
 )
-from ..kernels.naive import count_families
+from ..kernels import count_families
 from ..smoothing.theta import MOST_SMOOTHING, family_theta
 from ..statistics.collect import collect_codes, in_schema
 from ..statistics.counts import Counts

@@ -29,7 +29,6 @@ from .. import kernels, views
 from ..arrays import Codes, Floats, is_whole
 from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError, Unreliable
 from ..estimator import generator
-from ..kernels import network as kernel
 from ..structure.separation import closure
 from .elimination import Term, combine, elimination_order, evidence_terms
 from .findings import case_table
@@ -313,10 +312,10 @@ def _draw(
     fixed = fixed_states(model, vectors)
     if made.log_bound == -math.inf:
         return np.tile(fixed, (n, 1)), np.full(n, -np.inf), -math.inf
-    stream = seeds(random_state, -(-n // kernel.CHUNK))
+    stream = seeds(random_state, -(-n // kernels.CHUNK))
     threads = kernels.n_threads(n_jobs, n * len(model) * 20)
-    x, log_weight = kernel.draw_cases(
-        model.sizes, fixed, made.nodes, made.counted, made.terms if vectors else [], stream, n, threads
+    x, log_weight = kernels.draw_cases(
+        model.sizes, fixed.tolist(), made.nodes, made.counted, made.terms if vectors else [], stream, n, threads
     )
     return x, log_weight, made.log_bound
 

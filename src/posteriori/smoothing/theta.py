@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
 from ..errors import ModelError, did_you_mean, listed
-from ..kernels.naive import log_counts
+from ..kernels import log_counts
 from ..statistics.counts import Counts
 from ..table.labels import places
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from ..arrays import Array, Floats, Ints
 from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, CountOverflow
-from ..kernels import naive as kernels
-from ..kernels.densities import add_hashes, histograms
+from ..kernels import add_hashes, histograms
 from ..table.encode import Coded, Seen, numbers, seen_columns, words_of
 from ..table.frame import Frame
 from ..table.schema import MEASURED, Column, Schema
-from .counts import Counts, lightest, starts_of
+from .counts import Counts, class_rows, lightest, starts_of
 from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram, most_cells
 from .joint import collect_pairs
@@ -71,8 +71,8 @@ def collect(
     if shared and table is not None:
         rows = table[: coded.offsets[1]].sum(axis=0)  # a row has a value in the first column, or a missing cell
     else:
-        rows = kernels.class_rows(y, n_classes, weights)
-    n, mean, m2, low, high, met = kernels.class_moments_seen(x_moved, y, n_classes, weights, n_jobs)
+        rows = class_rows(y, n_classes, weights)
+    n, mean, m2, low, high, met = kernels.class_moments(x_moved, y, n_classes, weights, n_jobs)
     if x_shaped.shape[1] * min(frame.n, most) * n_classes > SMALL:
         _refuse_histograms(x_shaped, n_classes, most, n_jobs)
     drawings = histograms(x_shaped, y, n_classes, most, weights, n_jobs) if shaped else []
@@ -154,7 +154,7 @@ def collect_codes(
     shared = weights is not None and weights.ndim == 2
     codes = coded.upright if shared else coded.codes
     table = kernels.count_cells(codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
-    rows = table[: coded.offsets[1]].sum(axis=0) if shared else kernels.class_rows(y, n_classes, weights)
+    rows = table[: coded.offsets[1]].sum(axis=0) if shared else class_rows(y, n_classes, weights)
     columns, places = seen_columns(coded, (table != 0).any(axis=1), schema.columns)
     schema = replace(schema, columns=tuple(columns))
     counts = in_schema(table, places, columns)
@@ -211,7 +211,7 @@ def count_coded(table: CodedTable, y: Array, n_classes: int, weights: Floats | N
     offsets = starts_of(np.asarray(table.sizes) + 1)
     counted = kernels.count_cells(table.codes, y, offsets, n_classes, weights)
     cells = np.delete(counted, offsets[1:] - 1, axis=0)
-    return Counts(cells, Counts.zero(table.sizes, 1).offsets), kernels.class_rows(y, n_classes, weights)
+    return Counts(cells, Counts.zero(table.sizes, 1).offsets), class_rows(y, n_classes, weights)
 
 
 def _refuse_wide(frame: Frame, coded: Coded, where: list[int], n_classes: int) -> None:

@@ -15,11 +15,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from .. import kernels
 from ..arrays import Array, Bools, Floats, Ints
 from ..budget import refuse_over
 from ..errors import BadValue, StatisticsError, listed
 from ..fields import NOT_NEGATIVE, need
-from ..kernels import naive as kernels
 from ..table.encode import Coded
 from ..table.labels import narrowest
 from ..table.schema import Schema
@@ -252,7 +252,7 @@ def collect_mixed(
     others, n_classes = [j for j in range(len(schema)) if j not in set(where)], len(schema.classes)
     some = replace(schema, columns=tuple(schema.columns[j] for j in others))
     table, found = collect_codes(coded, some, y, weights, n_jobs)
-    n, mean, m2, low, high, _ = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
+    n, mean, m2, low, high, _ = kernels.class_moments(x, y, n_classes, weights, n_jobs)
     moments = Moments.of(n, mean, m2, low, high, weights is not None)
     for k in moments.too_wide():  # looked for here, before a search meets it
         raise BadValue(f"column {schema.names[where[k]]!r}: {FAR}")

@@ -6,16 +6,18 @@ consecutive rows of `table`, whose columns are the classes. N[x, y] is `table[of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Ints
+from ..arrays import Array, Floats, Ints
 from ..errors import CountOverflow, NotLearned, StatisticsError
 from ..fields import Counted, need
+from ..kernels import count_cells
 from ..table.schema import Schema
 
 LARGEST = np.iinfo(np.int64).max
@@ -174,13 +176,35 @@ class Counts(ClassStatistic):
             )
 
 
-def starts_of(lengths: Any) -> Ints:
+def class_rows(y: Array, n_classes: int, weights: Floats | None = None) -> Array:
+    """N[y]: Σ w of the rows of each class; int64 without weights. Weights (n, K) are shares."""
+    if weights is not None and weights.ndim == 2:
+        shares: Array = np.add.reduce(weights, axis=0)
+        return shares
+    if weights is not None or len(y) < 1 << 14:
+        return np.bincount(y, weights, minlength=n_classes)
+    one = np.broadcast_to(np.uint8(0), len(y))  # the classes as a column of one class: bincount copies codes to 64 bits
+    return count_cells([y], one, np.array([0, n_classes]), 1)[:, 0]
+
+
+def starts_of(lengths: Iterable[int]) -> Ints:
     """Where parts of these lengths begin in one table, and in the end where the last of them ends.
 
     >>> starts_of([2, 0, 3]).tolist()
     [0, 2, 2, 5]
     """
-    return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))])
+    return np.cumsum(np.fromiter(chain([0], lengths), np.int64))
+
+
+def pair_offsets(sizes: Sequence[int]) -> Ints:
+    """Where the table of each pair (0,1), (0,2), …, (1,2), … begins, in cells; the last entry is the number of cells.
+
+    >>> pair_offsets([2, 3, 4]).tolist()
+    [0, 6, 14, 26]
+    """
+    s = np.asarray(sizes, dtype=np.int64)
+    i, j = np.triu_indices(len(s), k=1)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(s[i] * s[j])])
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -16,10 +16,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..arrays import Array, Codes, Floats, Ints
 from ..errors import BadValue, ModelError, StatisticsError, did_you_mean
 from ..fields import need, rises
-from ..kernels import densities as kernels
 from ..table.encode import Coded, code_columns, numbers, team_map
 from ..table.frame import Frame
 from ..table.labels import narrowest, warn_of_types

@@ -19,10 +19,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..arrays import Array, Bools, Floats
 from ..errors import NotLearned, StatisticsError
 from ..fields import Counted, Place, Within, need, rises
-from ..kernels import densities as kernels
 from .counts import ClassStatistic, reindexed, subtract
 
 LIMIT = 65_536  # cells that a column by itself may have

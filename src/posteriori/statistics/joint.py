@@ -17,14 +17,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from .. import kernels
 from ..arrays import Array, Codes, Floats, Ints
 from ..budget import refuse_over
 from ..errors import StatisticsError
 from ..fields import NOT_NEGATIVE, Place, need, rises
-from ..kernels import naive as kernels
-from ..kernels.pairs import count_pairs, pair_offsets
+from ..kernels import count_pairs
 from ..table.schema import Schema
-from .counts import Counts, JointStatistic, places_in, starts_of
+from .counts import Counts, JointStatistic, pair_offsets, places_in, starts_of
 from .cuts import CodedTable
 
 WIDE = 1 << 16  # cells of a scope beyond which the empty ones are left out

@@ -44,8 +44,8 @@ from scipy.special import gammaln
 from ..arrays import Bools, Floats, is_whole
 from ..budget import refuse_over
 from ..errors import BadParameter, InvalidNetwork, TableError
-from ..kernels.families import best_network, climb_asking
-from ..kernels.families import climb as kernel
+from ..kernels import best_network, climb_asking
+from ..kernels import climb as kernel
 from .rules import Arrow, Rules, Watch
 from .scores import EQUIVALENT, Scored
 

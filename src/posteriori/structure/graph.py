@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import views
+from .. import kernels, views
 from ..errors import InvalidNetwork, MemoryBudgetError, MissingExtra, UnknownColumn, did_you_mean, listed
-from ..kernels import network as kernel
 from . import separation
 
 
@@ -189,7 +188,7 @@ def elimination_order(
         for u in neighbours:
             if not 0 <= u < n or u == v or v not in near[u]:
                 raise InvalidNetwork(f"adjacency of {v} holds {u}: expected another node below {n} that lists {v} too")
-    order, cliques, _, _ = kernel.elimination_order(near, [2] * n if sizes is None else sizes)
+    order, cliques, _, _ = kernels.elimination_order(near, [2] * n if sizes is None else sizes)
     if len(order) < n:
         raise MemoryBudgetError(f"no order of these {n} nodes leaves cliques that could be held")
     return order, cliques

@@ -17,7 +17,7 @@ from scipy.stats import chi2
 
 from ..arrays import Array, Bools, Floats, is_number
 from ..errors import BadParameter, listed
-from ..kernels.families import g_tests, value_bitmaps
+from ..kernels import g_tests, value_bitmaps
 from .graph import PartialDag
 from .rules import Arrow, Rules, Watch
 from .scores import Scored

@@ -30,10 +30,11 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import BadParameter, BadValue, did_you_mean, listed
-from ..kernels.families import NARROW, toggle_scores, value_bitmaps
+from ..kernels import toggle_scores, value_bitmaps
 
 SCORES = ("loglik", "aic", "bic", "mdl", "bdeu", "k2", "fnml")
 EQUIVALENT = ("loglik", "aic", "bic", "mdl", "bdeu")  # structures of one equivalence class score alike
+NARROW = 16  # columns of more states have no bitmaps
 MOST_COUNTS = 1 << 24  # N ln N is looked up to here
 EXACT_SUMS = 1000
 LARGEST = sys.float_info.max

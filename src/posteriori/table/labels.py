@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from ..arrays import Array, Bools, Floats, Ints
 from ..errors import BadParameter, BadType, BadValue, UnknownValue, did_you_mean, listed
-from ..kernels.naive import encode_integers
+from ..kernels import encode_integers
 from .schema import in_order, is_missing
 
 MOST_LOOKED_AT = 100  # unseen values of a column whose types are compared with the known ones

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -97,7 +98,7 @@ def test_what_is_asked_of_the_kernels(monkeypatch):
     stats = po.NaiveBayes().fit(X, y, np.where(np.arange(n) % 2, 0.5, 3.0)).statistics_
     asked = []
 
-    def left_out(columns, x, own, out, turn, log_share, folded, worst, n_jobs):
+    def left_out(x, own, out, turn, log_share, folded, worst, n_jobs):
         asked.append((x, own, out, turn, log_share))
         return "parts"
 
@@ -106,7 +107,7 @@ def test_what_is_asked_of_the_kernels(monkeypatch):
         asked.append((begin, own, weights, errors, first, second))
         return np.array([4, 2])
 
-    monkeypatch.setattr(factored.kernels, "left_out", left_out)
+    monkeypatch.setattr(factored, "packed", lambda *_: SimpleNamespace(left_out=left_out))
     monkeypatch.setattr(factored.kernels, "search_densities", search)
     assert factored.choose_densities(stats, [2, 1], 1.0, "smoothed", "missing", 0.01, 0) == ["none", "gaussian"]
     (x, own, out, turn, log_share), (begin, same, weights, errors, first, second) = asked

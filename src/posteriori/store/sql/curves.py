@@ -1,6 +1,6 @@
 """ln p(x|y) of kernels, and of kernels, bins and a normal mixed, in SQL: the pieces that the model itself computes with.
 
-Inside the pieces (`kernels.densities.Curves`) a polynomial of t = (x − middle)·scale, found by halving: CASE in CASE.
+Inside the pieces (`kernels.Curves`) a polynomial of t = (x − middle)·scale, found by halving: CASE in CASE.
 Outside of them, and where a piece has no polynomial, the formula of `bayes/densities`: the kernels that count there, the
 normal p₀ of the column, the bin and the normals of the classes, in steps that read each other.
 """

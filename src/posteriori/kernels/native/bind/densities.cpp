@@ -1,12 +1,15 @@
 // The kernels of densities.hpp for Python. Shapes are checked here; dtypes are never converted.
 #include "naive/densities.hpp"
 
-#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "numbers.hpp"
@@ -14,23 +17,60 @@
 
 namespace {
 
-template <typename T> nb::object owned(std::vector<T>&& data, std::vector<std::size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(data));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
+constexpr const char* SHAPES[] = {"none", "binned", "kernel", "mixed"};
+
+// The cell of each x_rj, [column][row]; one beyond them all where it is no number, or the row has no weight.
+std::vector<std::vector<std::uint32_t>> cells_met(const Matrix<double>& X, const std::vector<Binning>& found, const double* whole) {
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    std::vector<std::vector<std::uint32_t>> cells(X.d, std::vector<std::uint32_t>(X.n));
+    std::vector<double> block;
+    std::ptrdiff_t step;
+    for (std::size_t begin = 0; begin < X.n; begin += 512) {
+        const std::size_t count = std::min<std::size_t>(512, X.n - begin);
+        const double* x = X.rows(begin, count, block, &step);
+        for (std::size_t j = 0; j < X.d; ++j) {
+            const auto& keys = found[j].keys;
+            for (std::size_t r = 0; r < count; ++r) {
+                const double number = x[static_cast<std::ptrdiff_t>(r) * step + static_cast<std::ptrdiff_t>(j)] + 0.0;
+                std::uint64_t bits;
+                std::memcpy(&bits, &number, sizeof bits);
+                const std::uint64_t key = (bits & sign ? ~bits : bits | sign) & ~((std::uint64_t{1} << found[j].level) - 1);
+                const bool takes_part = std::isfinite(number) && whole[begin + r] > 0.0;
+                cells[j][begin + r] = static_cast<std::uint32_t>(takes_part ? std::lower_bound(keys.begin(), keys.end(), key) - keys.begin() : static_cast<std::ptrdiff_t>(keys.size()));
+            }
+        }
+    }
+    return cells;
 }
 
-nb::list bind_histograms(Any2 X, Any1 y, Weights w, std::size_t K, std::size_t limit, int threads) {
-    need(y.shape(0) == X.shape(0), "X and y differ in length");
+nb::list bind_histograms(nb::handle numbers, nb::handle labels, std::size_t K, std::size_t limit, const std::optional<AnyC>& w, nb::handle n_jobs) {
+    const Any2 X = readable(numbers);
+    const Any1 y = class_codes(labels);
+    const std::size_t n = X.shape(0);
     need(K > 0 && limit > 0, "there is a class and a cell at least");
-    const double* weights = weights_of(w, X.shape(0));
+    const Shares shares(w, n, K);
+    need(shares.shared || y.shape(0) == n, "X and y differ in length");
     const Matrix<double> matrix = doubles_of(X);
-    const Column classes = column_of(y, 4);
-    std::vector<Binning> found;
-    {
-        nb::gil_scoped_release release;
-        found = histograms(matrix, classes, K, weights, limit, threads);
-    }
+    const Column classes = shares.shared ? Column{} : column_of(y, 4);
+    const int threads = team(n_jobs, 10 * n * X.shape(1));
+    std::vector<Binning> found = without_gil([&] {
+        if (!shares.shared) return histograms(matrix, classes, K, shares.weights, limit, threads);
+        // the cells are those of all rows; then each row's shares are added to its cell
+        const unsigned char no_class = 0;
+        std::vector<double> whole(n, 0.0);
+        for (std::size_t r = 0; r < n; ++r)
+            for (std::size_t c = 0; c < K; ++c) whole[r] += shares.weights[r * K + c];
+        auto cells = histograms(matrix, {&no_class, 0, 1}, 1, whole.data(), limit, threads);
+        const auto met = cells_met(matrix, cells, whole.data());
+        for (std::size_t j = 0; j < cells.size(); ++j) {
+            const std::int64_t offsets[] = {0, static_cast<std::int64_t>(cells[j].keys.size()) + 1};
+            cells[j].table.assign(static_cast<std::size_t>(offsets[1]) * K, 0.0);
+            const Column codes{reinterpret_cast<const unsigned char*>(met[j].data()), 4, 4};
+            share_cells(Cells({codes}, offsets, n), K, shares.weights, cells[j].table.data(), threads);
+            cells[j].table.resize(cells[j].keys.size() * K);
+        }
+        return cells;
+    });
     nb::list out;
     for (auto& h : found) {
         const std::size_t V = h.keys.size();
@@ -76,27 +116,27 @@ struct Columns {
     Settings how() const { return {smoothing, floor, ddof}; }
 };
 
-void bind_left_out(const Columns& columns, InC<double, 2> x, InC<std::uint32_t, 1> y, InC<double, 1> out,
-                   InC<double, 1> turn, InC<double, 2> log_share, double folded, double worst, OutC<double, 4> parts,
-                   int threads) {
+nb::object bind_left_out(const Columns& columns, InC<double, 2> x, InC<std::uint32_t, 1> y, InC<double, 1> out, InC<double, 1> turn,
+                         InC<double, 2> log_share, double folded, double worst, nb::handle n_jobs) {
     const std::size_t d = columns.d(), R = y.shape(0), K = columns.K();
     need(x.shape(0) == d && x.shape(1) == R, "x is not (d, R)");
     need(out.shape(0) == R && turn.shape(0) == R, "rows differ in number");
     need(log_share.shape(0) == R && log_share.shape(1) == K, "log_share is not (R, K)");
-    need(parts.shape(0) == d && parts.shape(1) == 5 && parts.shape(2) == R && parts.shape(3) == K, "parts is not (d, 5, R, K)");
     for (std::size_t i = 0; i < R; ++i) need(y(i) < K && turn(i) >= 0.0 && turn(i) < 1.0, "a row has another class, or turn");
+    const auto parts = empty<double>({d, 5, R, K});
+    const int threads = team(n_jobs, 200 * 5 * d * R * K);
     std::vector<double> per_share(R * K);
     std::vector<char> sound(d, 1);
     for (std::size_t i = 0; i < R * K; ++i) per_share[i] = std::exp(-log_share.data()[i]);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         const Sampled rows{y.data(), out.data(), turn.data(), log_share.data(), per_share.data(), R, K, worst, std::exp(-worst)};
         parallel_for(d, threads, [&](std::size_t j) {
             sound[j] = left_out(columns.column(j), columns.of(j), x.data() + j * R, rows, columns.how(), folded,
-                                parts.data() + j * 5 * R * K);
+                                parts.data + j * 5 * R * K);
         });
-    }
+    });
     for (std::size_t j = 0; j < d; ++j) need(sound[j], "a row is not in its histogram");
+    return parts.array;
 }
 
 std::vector<std::int64_t> bind_search(InC<double, 2> start, InC<double, 4> parts, InC<std::uint32_t, 1> y,
@@ -119,13 +159,20 @@ struct Curves {
     std::size_t K;
 
     Curves(const Curves&) = delete;
-    Curves(const Columns& given, InC<std::int32_t, 1> shapes, InC<double, 1> log_share, int threads) : K(given.K()) {
-        need(shapes.shape(0) == given.d() && log_share.shape(0) == K, "there is a shape for each column, a share for each class");
-        for (std::size_t j = 0; j < given.d(); ++j) need(shapes(j) >= 0 && shapes(j) <= 3, "no such shape");
+    Curves(const Columns& given, const std::vector<std::string>& shapes, InC<double, 1> log_share, std::size_t work, nb::handle n_jobs)
+        : K(given.K()) {
+        need(shapes.size() == given.d() && log_share.shape(0) == K, "there is a shape for each column, a share for each class");
+        std::vector<Shape> kinds;
+        for (const auto& shape : shapes) {
+            const auto* at = std::find(std::begin(SHAPES), std::end(SHAPES), shape);
+            need(at != std::end(SHAPES), "no such shape");
+            kinds.push_back(Shape(at - std::begin(SHAPES)));
+        }
+        const int threads = team(n_jobs, work);
         columns.resize(given.d());
         nb::gil_scoped_release release;
         parallel_for(given.d(), threads, [&](std::size_t j) {
-            columns[j] = std::make_unique<Curve>(Shape(shapes(j)), given.column(j), given.of(j), log_share.data(), given.how());
+            columns[j] = std::make_unique<Curve>(kinds[j], given.column(j), given.of(j), log_share.data(), given.how());
         });
     }
 
@@ -135,42 +182,43 @@ struct Curves {
             need(at(j) >= 0 && static_cast<std::size_t>(at(j)) < X.shape(1), "X has no such column");
     }
 
-    // out = start + Σ_j ln p(x_j|y); whether NaN (bit 1) or inf (bit 2) was among the cells.
-    int score(Any2 X, InC<std::int64_t, 1> at, nb::ndarray<const double, nb::c_contig, nb::device::cpu> start,
-              OutC<double, 2> out, int threads) const {
+    // start + Σ_j ln p(x_j|y); whether NaN (bit 1) or inf (bit 2) was among the cells.
+    nb::tuple score(nb::handle numbers, InC<std::int64_t, 1> at, AnyC start, nb::handle n_jobs) const {
+        const Any2 X = readable(numbers);
         const std::size_t n = X.shape(0);
         check(X, at);
-        need(out.shape(0) == n && out.shape(1) == K, "out is not (n, K)");
-        const bool one = start.ndim() == 1;
-        need(one ? start.shape(0) == K : start.ndim() == 2 && start.shape(0) == n && start.shape(1) == K,
-             "start is neither (K,) nor (n, K)");
+        const auto out = empty<double>({n, K});
+        const Scores from = scores_of(start, out.data, n, K, false);
         const Matrix<double> matrix = doubles_of(X);
         const std::size_t block = 512, blocks = (n + block - 1) / block;
+        const int threads = team(n_jobs, 6 * n * columns.size());
         std::vector<int> seen(blocks, CLEAN);
-        nb::gil_scoped_release release;
-        parallel_for(blocks, threads, [&](std::size_t b) {
-            const std::size_t begin = b * block, count = std::min(block, n - begin);
-            std::vector<double> turned;
-            std::ptrdiff_t step;
-            const double* x = matrix.rows(begin, count, turned, &step);
-            const std::size_t wide = rounded_up(K);
-            std::vector<double> sums(count * wide);
-            for (std::size_t r = 0; r < count; ++r)
-                std::copy_n(start.data() + (one ? 0 : (begin + r) * K), K, sums.data() + r * wide);
-            for (std::size_t j = 0; j < columns.size(); ++j)
-                columns[j]->add(x + at(j), step, count, sums.data(), &seen[b]);
-            for (std::size_t r = 0; r < count; ++r) std::copy_n(sums.data() + r * wide, K, out.data() + (begin + r) * K);
+        without_gil([&] {
+            parallel_for(blocks, threads, [&](std::size_t b) {
+                const std::size_t begin = b * block, count = std::min(block, n - begin);
+                std::vector<double> turned;
+                std::ptrdiff_t step;
+                const double* x = matrix.rows(begin, count, turned, &step);
+                const std::size_t wide = rounded_up(K);
+                std::vector<double> sums(count * wide);
+                for (std::size_t r = 0; r < count; ++r)
+                    std::copy_n(from.start + (begin + r) * from.start_stride, K, sums.data() + r * wide);
+                for (std::size_t j = 0; j < columns.size(); ++j)
+                    columns[j]->add(x + at(j), step, count, sums.data(), &seen[b]);
+                for (std::size_t r = 0; r < count; ++r) std::copy_n(sums.data() + r * wide, K, out.data + (begin + r) * K);
+            });
         });
         int all = CLEAN;
         for (const int s : seen) all |= s;
-        return all;
+        return nb::make_tuple(out.array, all);
     }
 
-    // out[r, j] = ln p(x_rj|y), 0 where x is missing.
-    void parts(Any2 X, InC<std::int64_t, 1> at, OutC<double, 3> out) const {
+    // ln p(x_rj|y), [row, column, class], 0 where x is missing.
+    nb::object parts(nb::handle numbers, InC<std::int64_t, 1> at) const {
+        const Any2 X = readable(numbers);
         const std::size_t n = X.shape(0), d = columns.size();
         check(X, at);
-        need(out.shape(0) == n && out.shape(1) == d && out.shape(2) == K, "out is not (n, d, K)");
+        const auto out = empty<double>({n, d, K});
         const Matrix<double> matrix = doubles_of(X);
         const std::size_t wide = rounded_up(K);
         std::vector<double> turned;
@@ -180,14 +228,17 @@ struct Curves {
         for (std::size_t j = 0; j < d; ++j) {
             std::vector<double> found(n * wide);
             columns[j]->add(x + at(j), step, n, found.data(), &seen);
-            for (std::size_t r = 0; r < n; ++r) std::copy_n(found.data() + r * wide, K, out.data() + (r * d + j) * K);
+            for (std::size_t r = 0; r < n; ++r) std::copy_n(found.data() + r * wide, K, out.data + (r * d + j) * K);
         }
+        return out.array;
     }
 
-    void information(InC<double, 1> prior, OutC<double, 1> out, int threads) const {
-        need(prior.shape(0) == K && out.shape(0) == columns.size(), "there is a prior for each class, a number for each column");
-        nb::gil_scoped_release release;
-        parallel_for(columns.size(), threads, [&](std::size_t j) { out.data()[j] = columns[j]->information(prior.data()); });
+    nb::object information(InC<double, 1> prior, nb::handle n_jobs) const {
+        need(prior.shape(0) == K, "there is a prior for each class");
+        const auto out = empty<double>({columns.size()});
+        const int threads = team(n_jobs, 100'000 * columns.size());
+        without_gil([&] { parallel_for(columns.size(), threads, [&](std::size_t j) { out.data[j] = columns[j]->information(prior.data()); }); });
+        return out.array;
     }
 
     // (μ and σ² of the normal for all, (K, 3): h, ln (1 − share)/(h √2π), ln share, and (v, w) of each class) of column j.
@@ -213,97 +264,85 @@ struct Curves {
     }
 };
 
-template <typename C> void bind_bins(nb::module_& m) {
-    m.def(
-        "bin_codes",
-        [](InC<double, 1> x, InC<double, 1> cuts, OutC<C, 1> out) {
-            need(out.shape(0) == x.shape(0), "a code a number is needed");
-            need(cuts.shape(0) + 1 <= std::numeric_limits<C>::max(), "more cuts than the codes have values");
-            nb::gil_scoped_release release;
-            bin_codes(x.data(), x.shape(0), cuts.data(), cuts.shape(0), out.data());
-        },
-        nb::arg("x").noconvert(), nb::arg("cuts").noconvert(), nb::arg("out").noconvert());
+template <typename C> nb::object codes_of_bins(const InC<double, 1>& x, const InC<double, 1>& cuts) {
+    const auto out = empty<C>({x.shape(0)});
+    without_gil([&] { bin_codes(x.data(), x.shape(0), cuts.data(), cuts.shape(0), out.data); });
+    return out.array;
+}
+
+nb::object places(const std::vector<std::size_t>& found) {
+    const auto out = empty<std::int64_t>({found.size()});
+    std::copy(found.begin(), found.end(), out.data);
+    return out.array;
 }
 
 }  // namespace
 
 void bind_densities(nb::module_& m) {
-    m.def("histograms", &bind_histograms, nb::arg("X").noconvert(), nb::arg("y").noconvert(),
-          nb::arg("weights").noconvert().none(), nb::arg("n_classes"), nb::arg("limit"), nb::arg("threads"));
+    m.def("histograms", &bind_histograms, nb::arg("X"), nb::arg("y"), nb::arg("n_classes"), nb::arg("limit"), maybe("weights"), jobs());
     m.def(
         "add_hashes",
-        [](Any2 X, InC<std::uint64_t, 1> salts, OutC<std::uint64_t, 1> total, int threads) {
+        [](nb::handle numbers, InC<std::uint64_t, 1> salts, OutC<std::uint64_t, 1> total, nb::handle n_jobs) {
+            const Any2 X = readable(numbers);
             need(salts.shape(0) == X.shape(1), "there is a salt for each column");
             need(total.shape(0) == X.shape(0), "total differs from X in length");
             const Matrix<double> matrix = doubles_of(X);
-            nb::gil_scoped_release release;
-            add_hashes(matrix, salts.data(), total.data(), threads);
+            const int threads = team(n_jobs, 2 * X.shape(0) * X.shape(1));
+            without_gil([&] { add_hashes(matrix, salts.data(), total.data(), threads); });
         },
-        nb::arg("X").noconvert(), nb::arg("salts").noconvert(), nb::arg("total").noconvert(), nb::arg("threads"));
+        nb::arg("X"), as_is("salts"), as_is("total"), jobs());
     m.def(
         "mdl_cuts",
         [](InC<double, 2> table) {
             need(table.shape(1) > 0, "there is a class at least");
-            std::vector<std::size_t> found;
-            {
-                nb::gil_scoped_release release;
-                found = mdl_cuts(without_zeros(table.data(), table.shape(0), table.shape(1)), table.shape(1));
-            }
-            std::vector<std::int64_t> at(found.begin(), found.end());
-            const std::size_t count = at.size();
-            return owned(std::move(at), {count});
+            return places(without_gil([&] { return mdl_cuts(without_zeros(table.data(), table.shape(0), table.shape(1)), table.shape(1)); }));
         },
-        nb::arg("table").noconvert());
+        nb::arg("table"));
     m.def(
         "greedy_cuts",
         [](InC<double, 1> rising, std::size_t bins) {
-            const std::size_t n = rising.shape(0);
             need(bins > 0 && bins < (std::size_t{1} << 32), "there is a bin at least");
-            std::vector<std::size_t> found;
-            {
-                nb::gil_scoped_release release;
-                found = greedy_cuts(rising.data(), n, bins);
-            }
-            std::vector<std::int64_t> at(found.begin(), found.end());
-            const std::size_t count = at.size();
-            return owned(std::move(at), {count});
+            return places(without_gil([&] { return greedy_cuts(rising.data(), rising.shape(0), bins); }));
         },
-        nb::arg("rising").noconvert(), nb::arg("bins"));
-    bind_bins<std::uint8_t>(m);
-    bind_bins<std::uint16_t>(m);
+        as_is("rising"), nb::arg("bins"));
+    m.def(
+        "bin_codes",
+        [](InC<double, 1> x, InC<double, 1> cuts) {
+            need(cuts.shape(0) < 65535, "more cuts than the codes have values");
+            return cuts.shape(0) < 255 ? codes_of_bins<std::uint8_t>(x, cuts) : codes_of_bins<std::uint16_t>(x, cuts);
+        },
+        nb::arg("x"), nb::arg("cuts"));
     nb::class_<Columns>(m, "NumericColumns")
         .def(nb::init<InC<double, 1>, InC<double, 1>, InC<double, 2>, InC<std::int64_t, 1>, InC<std::uint8_t, 1>,
                       InC<double, 3>, double, double, double>(),
-             nb::arg("values").noconvert(), nb::arg("centres").noconvert(), nb::arg("table").noconvert(),
-             nb::arg("offsets").noconvert(), nb::arg("exact").noconvert(), nb::arg("moments").noconvert(),
+             as_is("values"), as_is("centres"), as_is("table"), as_is("offsets"), as_is("exact"), as_is("moments"),
              nb::arg("smoothing"), nb::arg("floor"), nb::arg("ddof"))
-        .def("left_out", &bind_left_out, nb::arg("x").noconvert(), nb::arg("y").noconvert(), nb::arg("out").noconvert(),
-             nb::arg("turn").noconvert(), nb::arg("log_share").noconvert(), nb::arg("folded"), nb::arg("worst"),
-             nb::arg("parts").noconvert(), nb::arg("threads"));
-    m.def("search_densities", &bind_search, nb::arg("start").noconvert(), nb::arg("parts").noconvert(), nb::arg("y").noconvert(),
-          nb::arg("weights").noconvert(), nb::arg("errors").noconvert(), nb::arg("first"), nb::arg("second"), nb::arg("lead"),
-          nb::arg("worst"), nb::arg("rounds"));
+        .def("left_out", &bind_left_out, as_is("x"), nb::arg("y"), as_is("out"), as_is("turn"), as_is("log_share"),
+             nb::arg("folded"), nb::arg("worst"), jobs());
+    m.def("search_densities", &bind_search, as_is("start"), as_is("parts"), nb::arg("y"), as_is("weights"), as_is("errors"),
+          nb::arg("first"), nb::arg("second"), nb::arg("lead"), nb::arg("worst"), nb::arg("rounds"));
     nb::class_<Curves>(m, "Curves")
-        .def(nb::init<const Columns&, InC<std::int32_t, 1>, InC<double, 1>, int>(), nb::arg("columns"),
-             nb::arg("shapes").noconvert(), nb::arg("log_share").noconvert(), nb::arg("threads"))
-        .def("score", &Curves::score, nb::arg("X").noconvert(), nb::arg("at").noconvert(), nb::arg("start").noconvert(), nb::arg("out").noconvert(),
-             nb::arg("threads"))
-        .def("parts", &Curves::parts, nb::arg("X").noconvert(), nb::arg("at").noconvert(), nb::arg("out").noconvert())
-        .def("information", &Curves::information, nb::arg("prior").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"))
+        .def(nb::init<const Columns&, const std::vector<std::string>&, InC<double, 1>, std::size_t, nb::handle>(), nb::arg("columns"),
+             nb::arg("shapes"), as_is("log_share"), nb::arg("work"), jobs())
+        .def("score", &Curves::score, nb::arg("X"), as_is("at"), as_is("start"), jobs())
+        .def("parts", &Curves::parts, nb::arg("X"), as_is("at"))
+        .def("information", &Curves::information, nb::arg("prior"), jobs())
         .def("kernels", &Curves::kernels, nb::arg("column"))
         .def("pieces", &Curves::pieces, nb::arg("column"));
+    m.attr("SHAPES") = nb::make_tuple(SHAPES[0], SHAPES[1], SHAPES[2], SHAPES[3]);
     m.def(
         "normal_information",
-        [](InC<double, 2> mean, InC<double, 2> variance, InC<double, 1> prior, OutC<double, 1> out, int threads) {
+        [](InC<double, 2> mean, InC<double, 2> variance, InC<double, 1> prior, nb::handle n_jobs) {
             const std::size_t K = mean.shape(0), d = mean.shape(1);
             need(K > 0 && prior.shape(0) == K, "there is a prior for each class");
-            need(variance.shape(0) == K && variance.shape(1) == d && out.shape(0) == d, "mean and variance are not (K, d)");
+            need(variance.shape(0) == K && variance.shape(1) == d, "mean and variance are not (K, d)");
             for (std::size_t i = 0; i < K * d; ++i)
                 need(variance.data()[i] > 0.0 && std::isfinite(variance.data()[i]) && std::isfinite(mean.data()[i]),
                      "a mean is not finite, or a variance not positive and finite");
-            nb::gil_scoped_release release;
-            normal_information(mean.data(), variance.data(), d, prior.data(), K, out.data(), threads);
+            const auto out = empty<double>({d});
+            const int threads = team(n_jobs, 20'000 * d);
+            without_gil([&] { normal_information(mean.data(), variance.data(), d, prior.data(), K, out.data, threads); });
+            return out.array;
         },
-        nb::arg("mean").noconvert(), nb::arg("variance").noconvert(), nb::arg("prior").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("threads"));
+        nb::arg("mean"), nb::arg("variance"), nb::arg("prior"), jobs());
 }

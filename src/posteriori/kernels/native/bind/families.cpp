@@ -1,10 +1,12 @@
 #include "pairs/families.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "bind.hpp"
 #include "pairs/climb.hpp"
@@ -41,9 +43,11 @@ void check_columns(std::size_t d, int child, const Columns& parents, const Colum
     need(std::all_of(candidates.begin(), candidates.end(), column), "no such candidate");
 }
 
-Scoring scoring_of(int kind, double number, const Numbers& x_log_x, const Numbers& regret) {
-    need(kind >= 0 && kind <= static_cast<int>(posteriori::FamilyScore::fnml), "no such score");
-    const auto how = static_cast<posteriori::FamilyScore>(kind);
+Scoring scoring_of(const std::string& kind, double number, const Numbers& x_log_x, const Numbers& regret) {
+    constexpr const char* kinds[] = {"penalised", "bdeu", "k2", "fnml"};
+    const auto* at = std::find(std::begin(kinds), std::end(kinds), kind);
+    need(at != std::end(kinds), "no such score");
+    const auto how = static_cast<posteriori::FamilyScore>(at - std::begin(kinds));
     need(!x_log_x || x_log_x->shape(0) > 0, "N ln N has no number");
     need(how != posteriori::FamilyScore::fnml || (x_log_x && regret && regret->shape(0) == x_log_x->shape(0)),
          "the regret is for as many counts as N ln N");
@@ -67,31 +71,46 @@ bool goes_on(const nb::object& tell, const posteriori::Step* step) {
 using Pairs = InC<bool, 2>;
 constexpr std::size_t kRowsAtOnce = std::size_t{1} << 27;  // that a search reads between two looks at the clock
 
-// What `kernels.families.walk` gives.
+// How a network is climbed, whatever the scores, by the rules that the stub of `climb` states.
 struct Walk {
     std::vector<Columns> start;
     posteriori::ClimbTask task{};
-    nb::object tell;
+    nb::object tell = nb::none();
 
-    explicit Walk(const nb::tuple& told) {
-        need(told.size() == 12, "a walk has 12 parts");
-        start = nb::cast<std::vector<Columns>>(told[0]);
+    Walk(std::vector<Columns> from, const nb::kwargs& rules) : start(std::move(from)) {
         const std::size_t d = start.size();
-        task.d = static_cast<int>(d);
-        for (const auto& [rule, to] : {std::pair{1, &task.required}, std::pair{2, &task.forbidden}}) {
-            const auto pairs = nb::cast<Pairs>(told[rule], false);
+        task.d = static_cast<int>(d), task.moves = std::uint64_t{1} << 62;
+        const auto pairs_of = [d](nb::handle given) {
+            const auto pairs = nb::cast<Pairs>(given);
             need(pairs.shape(0) == d && pairs.shape(1) == d, "rules are of every pair");
-            to->assign(pairs.data(), pairs.data() + d * d);
+            return std::vector<std::uint8_t>(pairs.data(), pairs.data() + d * d);
+        };
+        int needed = 0;
+        for (const auto [name, rule] : rules) {
+            const auto is = [name = std::string(nb::cast<const char*>(name)), &needed](const char* one, bool must = false) {
+                return name == one && (needed += must, true);
+            };
+            if (is("required", true)) task.required = pairs_of(rule);
+            else if (is("forbidden", true)) task.forbidden = pairs_of(rule);
+            else if (is("most", true)) task.most = nb::cast<int>(rule);
+            else if (is("least", true)) task.least = nb::cast<double>(rule);
+            else if (is("symmetric", true)) task.symmetric = nb::cast<bool>(rule);
+            else if (is("tabu")) task.tabu = nb::cast<int>(rule);
+            else if (is("restarts")) task.restarts = nb::cast<int>(rule);
+            else if (is("orders")) task.orders = nb::cast<int>(rule);
+            else if (is("seed")) task.seed = nb::cast<std::uint64_t>(rule);
+            else if (is("moves")) task.moves = nb::cast<std::uint64_t>(rule);
+            else if (is("tell")) tell = nb::borrow(rule);
+            else throw nb::type_error("a climb has no such rule");
         }
-        task.most = nb::cast<int>(told[3]), task.least = nb::cast<double>(told[4]), task.symmetric = nb::cast<bool>(told[5]);
-        task.tabu = nb::cast<int>(told[6]), task.restarts = nb::cast<int>(told[7]), task.orders = nb::cast<int>(told[8]);
-        task.seed = nb::cast<std::uint64_t>(told[9]), task.moves = nb::cast<std::uint64_t>(told[10]), tell = nb::borrow(told[11]);
+        if (needed != 5) throw nb::type_error("a climb needs required, forbidden, most, least and symmetric");
         need(task.most >= 0 && task.least >= 0, "most and least are 0 or more");
         for (const int steps : {task.tabu, task.restarts, task.orders})
             need(steps >= 0 && steps <= 500'000, "tabu, restarts and orders are 0 to 500,000");
         for (std::size_t v = 0; v < d; ++v) {
+            std::sort(start[v].begin(), start[v].end());
             check_columns(d, static_cast<int>(v), start[v], {});
-            need(std::is_sorted(start[v].begin(), start[v].end(), std::less_equal<>()), "parents are in order, each once");
+            need(std::adjacent_find(start[v].begin(), start[v].end()) == start[v].end(), "parents are named each once");
         }
         need(posteriori::Network(start).order().size() == d, "the start has a cycle");
     }
@@ -129,59 +148,64 @@ posteriori::Ask asking(const nb::object& ask) {
     };
 }
 
+// Four states are counted by bits in the time that codes take for one.
+std::size_t work_of(std::size_t rows, std::size_t candidates, const Bits& bits) { return rows * candidates / (bits ? 4 : 1); }
+
 template <typename C> void bind_codes(nb::module_& m) {
     m.def(
         "value_bitmaps",
-        [](const InC<C, 2>& codes, const Sizes& states, OutC<std::uint64_t, 2> out, int threads) {
+        [](const InC<C, 2>& codes, const Sizes& states, nb::handle n_jobs) {
             const auto data = family_data<C>(codes, states, states, {}, {});
-            need(out.shape(0) == posteriori::bitmap_count(states) && out.shape(1) == posteriori::bitmap_words(data.n),
-                 "the bitmaps are not those of the columns");
-            nb::gil_scoped_release release;
-            posteriori::value_bitmaps(data.codes, data.n, states, out.data(), threads);
+            const auto out = zeros<std::uint64_t>({posteriori::bitmap_count(states), posteriori::bitmap_words(data.n)});
+            const int threads = team(n_jobs, codes.size());
+            without_gil([&] { posteriori::value_bitmaps(data.codes, data.n, states, out.data, threads); });
+            return out.array;
         },
-        nb::arg("codes").noconvert(), nb::arg("states"), nb::arg("out").noconvert(), nb::arg("threads"));
+        as_is("codes"), nb::arg("states"), jobs());
     m.def(
         "toggle_scores",
-        [](const InC<C, 2>& codes, const Sizes& sizes, const Sizes& states, const Numbers& weights, const Bits& bits, int child,
-           const Columns& parents, const Columns& candidates, int kind, double number, const Numbers& x_log_x,
-           const Numbers& regret, OutC<double, 1> out, int threads) {
-            const auto data = family_data<C>(codes, sizes, states, weights, bits);
+        [](const InC<C, 2>& codes, const Sizes& sizes, int child, const Columns& parents, const Columns& candidates,
+           const std::string& kind, double number, const Numbers& weights, const std::optional<Sizes>& states, const Numbers& x_log_x,
+           const Numbers& regret, const Bits& bits, nb::handle n_jobs) {
+            const auto data = family_data<C>(codes, sizes, states.value_or(sizes), weights, bits);
             check_columns(sizes.size(), child, parents, candidates);
-            need(out.shape(0) == candidates.size() + 1, "one score a candidate is needed, and one before them");
             const auto how = scoring_of(kind, number, x_log_x, regret);
-            nb::gil_scoped_release release;
-            posteriori::toggle_scores(data, child, parents, candidates, how, out.data(), threads);
+            const auto out = empty<double>({candidates.size() + 1});
+            const int threads = team(n_jobs, work_of(data.n, candidates.size() + 1, bits));
+            without_gil([&] { posteriori::toggle_scores(data, child, parents, candidates, how, out.data, threads); });
+            return out.array;
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("states"), nb::arg("weights").noconvert().none(),
-        nb::arg("bits").noconvert().none(), nb::arg("child"), nb::arg("parents"), nb::arg("candidates"), nb::arg("kind"),
-        nb::arg("number"), nb::arg("x_log_x").noconvert().none(), nb::arg("regret").noconvert().none(),
-        nb::arg("out").noconvert(), nb::arg("threads"));
+        as_is("codes"), nb::arg("sizes"), nb::arg("child"), nb::arg("parents"), nb::arg("candidates"), nb::arg("kind"),
+        nb::arg("number"), maybe("weights"), nb::kw_only(), nb::arg("states") = nb::none(), maybe("x_log_x"), maybe("regret"),
+        maybe("bits"), jobs());
     m.def(
         "g_tests",
-        [](const InC<C, 2>& codes, const Sizes& sizes, const Numbers& weights, const Bits& bits, int x, const Columns& given,
-           const Columns& candidates, const Numbers& x_log_x, OutC<double, 2> out, int threads) {
+        [](const InC<C, 2>& codes, const Sizes& sizes, int x, const Columns& given, const Columns& candidates,
+           const Numbers& weights, const Numbers& x_log_x, const Bits& bits, nb::handle n_jobs) {
             const auto data = family_data<C>(codes, sizes, sizes, weights, bits);
             check_columns(sizes.size(), x, given, candidates);
-            need(out.shape(0) == candidates.size() && out.shape(1) == 2, "two numbers a candidate are needed");
             for (const int c : candidates) need(std::find(given.begin(), given.end(), c) == given.end(), "a candidate is given");
-            const auto logs = scoring_of(0, 0.0, x_log_x, {});
-            nb::gil_scoped_release release;
-            posteriori::g_tests(data, x, given, candidates, logs, out.data(), threads);
+            const auto logs = scoring_of("penalised", 0.0, x_log_x, {});
+            const auto out = empty<double>({candidates.size(), 2});
+            const int threads = team(n_jobs, work_of(data.n, candidates.size(), bits));
+            without_gil([&] { posteriori::g_tests(data, x, given, candidates, logs, out.data, threads); });
+            return out.array;
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("weights").noconvert().none(), nb::arg("bits").noconvert().none(),
-        nb::arg("x"), nb::arg("given"), nb::arg("candidates"), nb::arg("x_log_x").noconvert().none(),
-        nb::arg("out").noconvert(), nb::arg("threads"));
+        as_is("codes"), nb::arg("sizes"), nb::arg("x"), nb::arg("given"), nb::arg("candidates"), maybe("weights"), nb::kw_only(),
+        maybe("x_log_x"), maybe("bits"), jobs());
     m.def(
         "climb",
-        [](const InC<C, 2>& codes, const Sizes& sizes, const Sizes& states, const Numbers& weights, const Bits& bits, int kind,
-           double number, const Numbers& x_log_x, const std::vector<InC<double, 1>>& regrets, const nb::tuple& told, int threads) {
-            auto data = family_data<C>(codes, sizes, states, weights, bits);
+        [](const InC<C, 2>& codes, const Sizes& sizes, std::vector<Columns> start, const std::string& kind, double number,
+           const Numbers& weights, const std::optional<Sizes>& states, const Numbers& x_log_x,
+           const std::vector<InC<double, 1>>& regrets, const Bits& bits, nb::handle n_jobs, const nb::kwargs& rules) {
+            auto data = family_data<C>(codes, sizes, states.value_or(sizes), weights, bits);
             posteriori::look_at_columns(data, 1);
-            Walk walk(told);
+            Walk walk(std::move(start), rules);
             need(walk.start.size() == sizes.size() && (regrets.empty() || regrets.size() == sizes.size()), "one entry a column is needed");
             std::vector<Scoring> how;
             for (std::size_t v = 0; v < sizes.size(); ++v)
                 how.push_back(scoring_of(kind, number, x_log_x, regrets.empty() ? Numbers{} : Numbers{regrets[v]}));
+            const int threads = team(n_jobs, std::size_t{1} << 40);
             walk.task.ask = [&](int child, const Columns& parents, const Columns& candidates, bool own, double* out) {
                 const std::size_t work = data.n * (candidates.size() + 1) / (data.bits ? 4 : 1), grain = 200'000;
                 const int useful = work < 2 * grain ? 1 : static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work / grain));
@@ -195,9 +219,8 @@ template <typename C> void bind_codes(nb::module_& m) {
             };
             return climbed(walk);
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("states"), nb::arg("weights").noconvert().none(),
-        nb::arg("bits").noconvert().none(), nb::arg("kind"), nb::arg("number"), nb::arg("x_log_x").noconvert().none(),
-        nb::arg("regrets"), nb::arg("walk"), nb::arg("threads"));
+        as_is("codes"), nb::arg("sizes"), nb::arg("start"), nb::arg("kind"), nb::arg("number"), maybe("weights"), nb::kw_only(),
+        nb::arg("states") = nb::none(), maybe("x_log_x"), nb::arg("regrets") = nb::tuple(), maybe("bits"), jobs(), nb::arg("rules"));
 }
 
 }  // namespace
@@ -208,23 +231,22 @@ void bind_families(nb::module_& m) {
     bind_codes<std::uint32_t>(m);
     m.def(
         "climb_asking",
-        [](const nb::object& ask, const nb::tuple& told) {
-            Walk walk(told);
+        [](const nb::object& ask, std::vector<Columns> start, const nb::kwargs& rules) {
+            Walk walk(std::move(start), rules);
             walk.task.ask = asking(ask);
             return climbed(walk);
         },
-        nb::arg("ask"), nb::arg("walk"));
+        nb::arg("ask"), nb::arg("start"), nb::arg("rules"));
     m.def(
         "best_network",
         [](const InC<std::uint16_t, 2>& codes, const Sizes& sizes, const InC<std::uint32_t, 1>& weights,
            const InC<double, 2>& cells, const Columns& below, double ess, double price, int most, double equal,
-           const Sizes& required, const Sizes& forbidden, OutC<std::uint32_t, 1> parents, OutC<double, 1> score, double seconds, int threads) {
+           const Sizes& required, const Sizes& forbidden, double seconds, nb::handle n_jobs) -> nb::object {
             const std::size_t n = codes.shape(1), d = codes.shape(0), T = cells.shape(0);
             need(d > 0 && d <= 30 && sizes.size() == d, "from 1 to 30 columns are needed, and a size each");
             need(n > 0 && n < (std::size_t{1} << 31) && weights.shape(0) == n, "rows and weights differ, or there are none");
             need(T > 0 && cells.shape(1) > 0, "there is no table of cells");
             need(below.size() == d && required.size() == d && forbidden.size() == d, "one number a column is needed");
-            need(parents.shape(0) == d && score.shape(0) == 1, "a set of parents for each column is given back, and a score");
             need(most >= 0 && equal >= 0, "most and equal are 0 or more");
             std::uint64_t rows = 0;
             for (std::size_t i = 0; i < n; ++i) rows += weights.data()[i];
@@ -245,17 +267,15 @@ void bind_families(nb::module_& m) {
                 look_at_signals();
                 if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds) throw Late{};
             };
-            nb::gil_scoped_release release;
+            const int threads = team(n_jobs, n << d);
             try {
-                score.data()[0] = posteriori::best_network(task, found, threads, poll);
+                const double score = without_gil([&] { return posteriori::best_network(task, found, threads, poll); });
+                return nb::make_tuple(found, score);
             } catch (const Late&) {
-                return false;
+                return nb::none();
             }
-            std::copy(found.begin(), found.end(), parents.data());
-            return true;
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("weights").noconvert(), nb::arg("cells").noconvert(),
-        nb::arg("below"), nb::arg("ess"), nb::arg("price"), nb::arg("most"), nb::arg("equal"), nb::arg("required"),
-        nb::arg("forbidden"), nb::arg("parents").noconvert(), nb::arg("score").noconvert(), nb::arg("seconds"),
-        nb::arg("threads"));
+        as_is("codes"), nb::arg("sizes"), as_is("weights"), as_is("cells"), nb::arg("below"), nb::arg("ess"), nb::arg("price"),
+        nb::arg("most"), nb::arg("equal"), nb::arg("required"), nb::arg("forbidden"),
+        nb::arg("seconds") = std::numeric_limits<double>::infinity(), jobs());
 }

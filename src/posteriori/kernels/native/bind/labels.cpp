@@ -1,10 +1,8 @@
 // Labels and numbers as codes, for Python. Shapes are checked here; dtypes are never converted.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-
+#include <algorithm>
+#include <cstdint>
 #include <limits>
-#include <optional>
-#include <type_traits>
+#include <stdexcept>
 #include <vector>
 
 #include "naive/naive.hpp"
@@ -13,53 +11,65 @@
 using namespace posteriori;
 namespace {
 
+// (distinct values, codes) of labels from lo to hi; the codes are bytes where the values are few.
+template <typename T> nb::object codes_between(const In<T, 1>& y, T lo, T hi, int threads) {
+    const std::size_t n = y.shape(0), span = static_cast<std::size_t>(static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo)) + 1;
+    std::vector<T> classes;
+    nb::object codes;
+    const auto fill = [&](auto kind) {
+        const auto out = empty<decltype(kind)>({n});
+        classes = without_gil([&] { return label_codes<T>(y.data(), n, y.stride(0), lo, span, out.data, threads); });
+        codes = out.array;
+    };
+    if (span <= 256) {
+        fill(std::uint8_t{});
+    } else {
+        fill(std::uint16_t{});
+        if (classes.size() <= 256) codes = codes.attr("astype")("uint8");
+    }
+    const auto values = empty<T>({classes.size()});
+    std::copy(classes.begin(), classes.end(), values.data);
+    return nb::make_tuple(values.array, codes);
+}
+
 template <typename T> void bind_labels_of(nb::module_& m) {
     m.def(
-        "label_range",
-        [](In<T, 1> y, std::uint64_t most, int threads) -> std::optional<std::pair<T, T>> {
-            need(y.shape(0) > 0, "no labels");
-            const std::ptrdiff_t stride = y.stride(0);
+        "encode_integers",
+        [](In<T, 1> y) -> nb::object {
+            const std::size_t n = y.shape(0), some = 1 + n / 1024;  // of which some say where all lie: one read, and two where they were wrong
+            const std::uint64_t most = std::min<std::uint64_t>(1 << 16, 256 + 16 * static_cast<std::uint64_t>(n));
+            need(n > 0, "no labels");
+            const int threads = team(nb::none(), 2 * n);
             T lo, hi;
-            nb::gil_scoped_release release;
-            if (!label_range<T>(y.data(), y.shape(0), stride, most, &lo, &hi, threads)) return std::nullopt;
-            return std::make_pair(lo, hi);
+            const auto range = [&](std::size_t step, int team) {
+                return without_gil([&] { return label_range<T>(y.data(), (n - 1) / step + 1, y.stride(0) * static_cast<std::ptrdiff_t>(step), most, &lo, &hi, team); });
+            };
+            if (!range(some, 1)) return nb::none();
+            try {
+                return codes_between<T>(y, lo, hi, threads);
+            } catch (const std::out_of_range&) {
+                return range(1, threads) ? codes_between<T>(y, lo, hi, threads) : nb::none();
+            }
         },
-        nb::arg("y").noconvert(), nb::arg("most"), nb::arg("threads"));
-    auto codes = [](In<T, 1> y, T lo, std::size_t span, auto out, int threads) {
-        need(out.shape(0) == y.shape(0), "codes differ from y in length");
-        need(span - 1 <= std::numeric_limits<std::remove_reference_t<decltype(*out.data())>>::max(), "codes are too narrow");
-        std::vector<T> classes;
-        {
-            nb::gil_scoped_release release;
-            classes = label_codes<T>(y.data(), y.shape(0), y.stride(0), lo, span, out.data(), threads);
-        }
-        nb::list found;
-        for (const T c : classes) found.append(c);
-        return found;
-    };
-    m.def(
-        "label_codes",
-        [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint8_t, 1> out, int threads) {
-            return codes(y, lo, span, out, threads);
-        },
-        nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert(), nb::arg("threads"));
-    m.def(
-        "label_codes",
-        [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint16_t, 1> out, int threads) {
-            return codes(y, lo, span, out, threads);
-        },
-        nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert(), nb::arg("threads"));
+        as_is("y"));
 }
 
 template <typename T> void bind_narrow_of(nb::module_& m) {
     m.def(
         "narrow",
-        [](InC<T, 1> x, OutC<std::uint8_t, 1> out, int threads) {
-            need(out.shape(0) == x.shape(0), "codes differ from x in length");
-            nb::gil_scoped_release release;
-            return narrow<T>(x.data(), x.shape(0), out.data(), threads);
+        [](nb::ndarray<const T, nb::device::cpu> X, nb::handle n_jobs) -> nb::object {
+            const bool flat = X.ndim() == 1;
+            need(flat || X.ndim() == 2, "X has one axis, or two");
+            const std::size_t n = X.shape(0), d = flat ? 1 : X.shape(1);
+            const auto across = flat ? 1 : X.stride(1);
+            const bool by_rows = (d <= 1 || across == 1) && (n <= 1 || X.stride(0) == static_cast<std::ptrdiff_t>(d));
+            need(by_rows || ((n <= 1 || X.stride(0) == 1) && (d <= 1 || across == static_cast<std::ptrdiff_t>(n))), "X is not contiguous");
+            const auto out = flat ? empty<std::uint8_t>({n}) : by_rows ? empty<std::uint8_t>({n, d}) : empty<std::uint8_t>({d, n});
+            const int threads = team(n_jobs, n * d / 2);
+            if (!without_gil([&] { return narrow<T>(X.data(), n * d, out.data, threads); })) return nb::none();
+            return by_rows ? out.array : nb::object(out.array.attr("T"));
         },
-        nb::arg("x").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+        as_is("X"), jobs());
 }
 
 template <typename... T> void bind_all_labels(nb::module_& m) { (bind_labels_of<T>(m), ...); }

@@ -16,7 +16,7 @@ std::vector<std::int64_t> first_cells(const Ints& sizes) {
     return first;
 }
 
-// The members' arrays as `kernels.trees` has them: every value, parent and table where it should be.
+// `Members` of `kernels.trees`: every value, parent and table where it should be.
 struct HeldMembers {
     InC<std::uint16_t, 2> values;
     InC<std::int32_t, 2> sizes;
@@ -25,10 +25,10 @@ struct HeldMembers {
     InC<float, 1> tables;
     InC<float, 2> prior;
 
-    explicit HeldMembers(const nb::tuple& t)
-        : values(nb::cast<InC<std::uint16_t, 2>>(t[0], false)), sizes(nb::cast<InC<std::int32_t, 2>>(t[1], false)),
-          parents(nb::cast<InC<std::int32_t, 3>>(t[2], false)), starts(nb::cast<InC<std::int64_t, 2>>(t[3], false)),
-          tables(nb::cast<InC<float, 1>>(t[4], false)), prior(nb::cast<InC<float, 2>>(t[5], false)) {}
+    explicit HeldMembers(nb::handle members) {
+        read(members, "values", values), read(members, "sizes", sizes), read(members, "parents", parents);
+        read(members, "starts", starts), read(members, "tables", tables), read(members, "prior", prior);
+    }
 
     Members members(const std::vector<std::int64_t>& first) const {
         const std::size_t M = values.shape(0), d = first.size() - 1, K = prior.shape(1);
@@ -58,7 +58,7 @@ struct HeldMembers {
     }
 };
 
-// What members have counted, and how their tables will lie.
+// `MemberCounts` of `kernels.trees`, and how the tables will lie.
 struct HeldCounts {
     InC<std::int32_t, 2> sizes;
     InC<std::uint16_t, 1> cuts;
@@ -66,14 +66,16 @@ struct HeldCounts {
     InC<std::uint8_t, 1> cells;
     InC<std::int64_t, 1> cut_ends, cell_ends;
     InC<float, 2> prior;
+    Ints codes;
     Counted counted;
     std::vector<std::int64_t> starts;
 
-    HeldCounts(const nb::tuple& t, const Ints& codes, std::uint64_t whole)
-        : sizes(nb::cast<InC<std::int32_t, 2>>(t[0], false)), cuts(nb::cast<InC<std::uint16_t, 1>>(t[1], false)),
-          parents(nb::cast<InC<std::int32_t, 3>>(t[2], false)), cells(nb::cast<InC<std::uint8_t, 1>>(t[3], false)),
-          cut_ends(nb::cast<InC<std::int64_t, 1>>(t[4], false)), cell_ends(nb::cast<InC<std::int64_t, 1>>(t[5], false)),
-          prior(nb::cast<InC<float, 2>>(t[6], false)) {
+    explicit HeldCounts(nb::handle members) {
+        InC<std::int64_t, 1> of;
+        read(members, "codes", of), read(members, "sizes", sizes), read(members, "cuts", cuts), read(members, "parents", parents);
+        read(members, "cells", cells), read(members, "cut_ends", cut_ends), read(members, "cell_ends", cell_ends), read(members, "prior", prior);
+        const auto whole = nb::cast<std::uint64_t>(members.attr("drawn"));
+        for (std::size_t j = 0; j < of.shape(0); ++j) codes.push_back(static_cast<std::int32_t>(std::min<std::int64_t>(of(j), 65537)));
         const std::size_t M = sizes.shape(0), d = codes.size();
         const auto K = static_cast<int>(prior.shape(1));
         for (const auto size : codes) need(size > 0 && size <= 65536, "a column has 1 to 65536 values");
@@ -95,9 +97,12 @@ struct HeldCounts {
 template <typename C> void bind_codes(nb::module_& m) {
     m.def(
         "grow_members",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const Flags& blank, const Classes& y, int K, const Numbers& weights,
-           std::size_t most, const InC<std::uint64_t, 1>& seeds, int threads, const nb::object& tell) {
-            const auto rows = rows_of<C>(codes, sizes, named, true);
+        [](nb::handle coded, const std::vector<bool>& given, const Classes& y, int K, const Numbers& weights, const InC<std::uint64_t, 1>& seeds,
+           std::size_t most, nb::handle n_jobs, const nb::object& tell) {
+            const Coded<C> table(coded);
+            const auto rows = table.rows(true);
+            const auto& sizes = table.sizes;
+            const Flags blank(given.begin(), given.end());
             need_classes(y, rows.n, K);
             need(blank.size() == sizes.size(), "a word on missing cells a column is needed");
             const auto running = running_sums(weights, rows.n);
@@ -108,8 +113,8 @@ template <typename C> void bind_codes(nb::module_& m) {
                 for (std::size_t r = 0; r < rows.n; ++r) weight[first[j] + rows.column(static_cast<int>(j))[r]] += weights ? weights->data()[r] : 1.0;
             std::vector<Member> grown(M);
             std::atomic<std::size_t> done{0};
-            {
-                nb::gil_scoped_release release;
+            const int threads = team(n_jobs, table.cells.size() * M * 20);
+            without_gil([&] {
                 posteriori::Watch watch(ending(tell, done));
                 posteriori::parallel_for(M, threads, [&](std::size_t t) {
                     watch();
@@ -119,7 +124,7 @@ template <typename C> void bind_codes(nb::module_& m) {
                                                           seeds.data()[t]);
                     ++done;
                 });
-            }
+            });
             Member all;
             std::vector<std::int64_t> cut_ends{0}, cell_ends{0};
             for (auto& one : grown) {
@@ -130,27 +135,31 @@ template <typename C> void bind_codes(nb::module_& m) {
                 one = {};
             }
             const std::size_t cuts = all.cuts.size(), cells = all.cells.size();
-            return nb::make_tuple(owned(std::move(all.sizes), {M, d}), owned(std::move(all.cuts), {cuts}), owned(std::move(all.parents), {M, d, 2}),
-                                  owned(std::move(all.cells), {cells}), owned(std::move(cut_ends), {M + 1}), owned(std::move(cell_ends), {M + 1}),
-                                  owned(std::move(all.prior), {M, static_cast<std::size_t>(K)}));
+            const auto own = empty<std::int64_t>({d});
+            std::copy(sizes.begin(), sizes.end(), own.data);
+            return made("MemberCounts", nb::make_tuple(own.array, owned(std::move(all.sizes), {M, d}), owned(std::move(all.cuts), {cuts}),
+                                                       owned(std::move(all.parents), {M, d, 2}), owned(std::move(all.cells), {cells}),
+                                                       owned(std::move(cut_ends), {M + 1}), owned(std::move(cell_ends), {M + 1}),
+                                                       owned(std::move(all.prior), {M, static_cast<std::size_t>(K)}), rows.n));
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("blank"), nb::arg("y").noconvert(), nb::arg("K"),
-        nb::arg("weights").noconvert().none(), nb::arg("most"), nb::arg("seeds").noconvert(), nb::arg("threads"), nb::arg("tell") = nb::none());
+        nb::arg("codes"), nb::arg("blank"), nb::arg("y"), nb::arg("K"), as_is("weights").none(), as_is("seeds"), nb::arg("most"), jobs(),
+        nb::arg("tell") = nb::none());
     m.def(
         "member_sums",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, const Bits& bags, OutC<double, 2> out,
-           OutC<std::uint32_t, 1> used, int threads) {
-            const auto rows = rows_of<C>(codes, sizes, named, false);
-            const auto first = first_cells(sizes);
-            const HeldMembers kept(held);
+        [](nb::handle members_given, nb::handle codes, const Bits& bags, nb::handle n_jobs) {
+            const Coded<C> table(codes);
+            const auto rows = table.rows(false);
+            const auto first = first_cells(table.sizes);
+            const HeldMembers kept(members_given);
             const Members members = kept.members(first);
-            need(used.shape(0) == rows.n && out.shape(0) == rows.n && static_cast<int>(out.shape(1)) == members.K, "a posterior a row is needed");
             const auto* in = bags_of(bags, members.members, rows.n);
-            nb::gil_scoped_release release;
-            posteriori::member_sums(rows, first.data(), members, in, out.data(), used.data(), threads);
+            const auto out = zeros<double>({rows.n, static_cast<std::size_t>(members.K)});
+            const auto used = zeros<std::uint32_t>({rows.n});
+            const int threads = team(n_jobs, table.cells.size() * members.members * 3);
+            without_gil([&] { posteriori::member_sums(rows, first.data(), members, in, out.data, used.data, threads); });
+            return nb::make_tuple(out.array, used.array);
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("members"), nb::arg("bags").noconvert().none(),
-        nb::arg("out").noconvert(), nb::arg("used").noconvert(), nb::arg("threads"));
+        nb::arg("members"), nb::arg("codes"), maybe("bags"), jobs());
 }
 
 }  // namespace
@@ -158,23 +167,18 @@ template <typename C> void bind_codes(nb::module_& m) {
 void bind_members(nb::module_& m) {
     bind_codes<std::uint8_t>(m);
     bind_codes<std::uint16_t>(m);
-    m.def(
-        "member_room",  // how many numbers the tables of all members have
-        [](const Ints& codes, const nb::tuple& held, std::uint64_t whole) { return HeldCounts(held, codes, whole).room(); },
-        nb::arg("codes"), nb::arg("held"), nb::arg("whole"));
+    m.def("member_room", [](nb::handle counts) { return HeldCounts(counts).room(); }, nb::arg("counts"));
     m.def(
         "open_members",
-        [](const Ints& codes, const nb::tuple& held, std::uint64_t whole, int threads) {
-            HeldCounts kept(held, codes, whole);
-            const std::size_t M = kept.counted.members, d = codes.size(), width = static_cast<std::size_t>(first_cells(codes).back());
+        [](nb::handle counts, nb::handle n_jobs) {
+            HeldCounts kept(counts);
+            const std::size_t M = kept.counted.members, d = kept.codes.size(), width = static_cast<std::size_t>(first_cells(kept.codes).back());
             const std::size_t room = kept.room();
+            const int threads = team(n_jobs, 10 * room);
             std::vector<std::uint16_t> values(M * width);
             std::vector<float> tables(room);
-            {
-                nb::gil_scoped_release release;
-                posteriori::open_members(kept.counted, kept.starts.data(), values.data(), tables.data(), threads);
-            }
+            without_gil([&] { posteriori::open_members(kept.counted, kept.starts.data(), values.data(), tables.data(), threads); });
             return nb::make_tuple(owned(std::move(values), {M, width}), owned(std::move(kept.starts), {M, d + 1}), owned(std::move(tables), {room}));
         },
-        nb::arg("codes"), nb::arg("held"), nb::arg("whole"), nb::arg("threads"));
+        nb::arg("counts"), jobs());
 }

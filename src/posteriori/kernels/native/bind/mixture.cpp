@@ -17,16 +17,31 @@ using NoGil = nb::gil_scoped_release;
 using Doubles = InC<double, 1>;
 using Table = InC<double, 2>;
 
-// `diagonal` (K, d) or `full` (K, d, d); the other has no components.
-mixture::Components components(std::size_t d, const Doubles& unit, const Table& means, const Table& diagonal,
-                               const InC<double, 3>& full, const Doubles& log_weights) {
+constexpr std::size_t GRAIN = 500'000;  // products that are worth a thread
+
+// Factors are (K, d) of diagonals, or (K, d, d).
+mixture::Components components(std::size_t d, const Doubles& unit, const Table& means, const AnyC& factors, const Doubles& log_weights) {
     const std::size_t K = means.shape(0);
-    const bool is_full = full.shape(0) > 0;
+    const bool full = factors.ndim() == 3;
     need(d > 0 && K > 0 && unit.shape(0) == d && means.shape(1) == d && log_weights.shape(0) == K,
          "shapes do not fit: units, means and weights are those of d columns and K components");
-    if (is_full) need(full.shape(0) == K && full.shape(1) == d && full.shape(2) == d, "shapes do not fit: factors are (K, d, d)");
-    else need(diagonal.shape(0) == K && diagonal.shape(1) == d, "shapes do not fit: factors are (K, d)");
-    return {K, d, is_full, unit.data(), means.data(), is_full ? full.data() : diagonal.data(), log_weights.data()};
+    need((full || factors.ndim() == 2) && factors.shape(0) == K && factors.shape(1) == d && (!full || factors.shape(2) == d),
+         "shapes do not fit: factors are (K, d) or (K, d, d)");
+    return {K, d, full, unit.data(), means.data(), factors.data(), log_weights.data()};
+}
+
+// What is summed for each component: N, S and Q, which is (K, d) of diagonals and (K, d, d) else.
+struct Sums {
+    New<double> N, S, Q;
+    Sums(std::size_t K, std::size_t d, bool full)
+        : N(empty<double>({K})), S(empty<double>({K, d})), Q(full ? empty<double>({K, d, d}) : empty<double>({K, d})) {}
+    nb::tuple with(double total) const { return nb::make_tuple(total, N.array, S.array, Q.array); }
+};
+
+void need_turn(std::size_t n, std::size_t d, std::size_t K, const std::optional<Doubles>& weights, const Table& pivots, const std::optional<Table>& shares) {
+    need(!weights || weights->shape(0) == n, "shapes do not fit: every row has a weight");
+    need(!shares || (shares->shape(0) == n && shares->shape(1) == K), "shapes do not fit: shares are (n, K)");
+    need(pivots.shape(0) == K && pivots.shape(1) == d, "shapes do not fit: pivots are those of K components");
 }
 
 template <typename T>
@@ -55,7 +70,7 @@ template <typename T> void bind_kmeans(nb::module_& m) {
         "kmeans_step",
         [](InC<T, 2> X, std::optional<Doubles> weights, Doubles shift, double unit, std::optional<InC<float, 3>> panels,
            Table C, Doubles origin, Table place, std::optional<Doubles> drift, bool wide, OutC<std::int32_t, 1> label,
-           std::optional<OutC<float, 2>> bounds, std::optional<OutC<double, 3>> sums, int threads) {
+           std::optional<OutC<float, 2>> bounds, std::optional<OutC<double, 3>> sums, nb::handle n_jobs) {
             auto rows = rows_of<T>(X, weights, shift, unit);
             const std::size_t K = C.shape(0), d = rows.d;
             if (panels) need_panels(rows, panels->shape(0), panels->shape(1), panels->shape(2)), rows.panels = panels->data();
@@ -68,85 +83,80 @@ template <typename T> void bind_kmeans(nb::module_& m) {
                  "shapes do not fit: sums are those of K centres");
             const kmeans::Centres centres{C.data(), K, origin.data(), place.data()};
             const kmeans::Sums into{sums ? sums->data() : nullptr, sums ? sums->data() + K * (d + 1) : nullptr};
+            const int threads = team(n_jobs, rows.n * (K * d + 4 * K + 8 * d), GRAIN);
             NoGil release;
             const auto found = kmeans::step(rows, centres, drift ? drift->data() : nullptr, wide, label.data(),
                                             bounds ? bounds->data() : nullptr, sums ? &into : nullptr, threads);
             return std::make_tuple(found.changed, found.settled, found.looked);
         },
-        nb::arg("X").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("shift").noconvert(), nb::arg("unit"),
-        nb::arg("panels").noconvert().none(), nb::arg("C").noconvert(), nb::arg("origin").noconvert(),
-        nb::arg("place").noconvert(), nb::arg("drift").noconvert().none(), nb::arg("wide"), nb::arg("label").noconvert(),
-        nb::arg("bounds").noconvert().none(), nb::arg("sums").noconvert().none(), nb::arg("threads"));
+        as_is("X"), as_is("weights").none(), as_is("shift"), nb::arg("unit"), as_is("panels").none(), as_is("C"), as_is("origin"),
+        as_is("place"), as_is("drift").none(), nb::arg("wide"), as_is("label"), as_is("bounds").none(), as_is("sums").none(), jobs());
     m.def(
         "kmeans_panels",
-        [](InC<T, 2> X, Doubles shift, double unit, OutC<float, 3> out, int threads) {
+        [](InC<T, 2> X, Doubles shift, double unit, nb::handle n_jobs) {
             const auto rows = rows_of<T>(X, std::nullopt, shift, unit);
-            need_panels(rows, out.shape(0), out.shape(1), out.shape(2));
-            NoGil release;
-            kmeans::fill_panels(rows, out.data(), threads);
+            const auto out = empty<float>({(rows.n + kmeans::GROUP - 1) / kmeans::GROUP, rows.d + 1, kmeans::GROUP});
+            const int threads = team(n_jobs, 4 * X.size(), GRAIN);
+            without_gil([&] { kmeans::fill_panels(rows, out.data, threads); });
+            return out.array;
         },
-        nb::arg("X").noconvert(), nb::arg("shift").noconvert(), nb::arg("unit"), nb::arg("out").noconvert(),
-        nb::arg("threads"));
+        as_is("X"), as_is("shift"), nb::arg("unit"), jobs());
     m.def(
         "kmeans_distances",
-        [](InC<T, 2> X, Doubles shift, Table C, InC<std::int32_t, 1> label, OutC<double, 1> out, int threads) {
+        [](InC<T, 2> X, Doubles shift, Table C, InC<std::int32_t, 1> label, nb::handle n_jobs) {
             const auto rows = rows_of<T>(X, std::nullopt, shift, 1.0);
             const auto centres = centres_of(C, rows.d);
-            need(label.shape(0) == rows.n && out.shape(0) == rows.n, "shapes do not fit: every row has a label");
+            need(label.shape(0) == rows.n, "shapes do not fit: every row has a label");
             need_labels(label.data(), rows.n, centres.K);
-            NoGil release;
-            kmeans::distances(rows, centres, label.data(), out.data(), threads);
+            const auto out = empty<double>({rows.n});
+            const int threads = team(n_jobs, X.size(), GRAIN);
+            without_gil([&] { kmeans::distances(rows, centres, label.data(), out.data, threads); });
+            return out.array;
         },
-        nb::arg("X").noconvert(), nb::arg("shift").noconvert(), nb::arg("C").noconvert(), nb::arg("label").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("threads"));
+        as_is("X"), as_is("shift"), as_is("centres"), as_is("label"), jobs());
     m.def(
         "kmeans_candidates",
-        [](InC<T, 2> X, Doubles shift, InC<std::int64_t, 1> candidate, Doubles closest, OutC<double, 2> out, int threads) {
+        [](InC<T, 2> X, Doubles shift, InC<std::int64_t, 1> candidate, Doubles closest, nb::handle n_jobs) {
             const auto rows = rows_of<T>(X, std::nullopt, shift, 1.0);
             const std::size_t count = candidate.shape(0);
-            need(closest.shape(0) == rows.n && out.shape(0) == count && out.shape(1) == rows.n,
-                 "shapes do not fit: out is (candidates, n)");
+            need(closest.shape(0) == rows.n, "shapes do not fit: every row has a distance");
             for (std::size_t c = 0; c < count; ++c)
                 need(candidate(c) >= 0 && std::size_t(candidate(c)) < rows.n, "a candidate is no row");
-            NoGil release;
-            kmeans::candidates(rows, candidate.data(), count, closest.data(), out.data(), threads);
+            const auto out = empty<double>({count, rows.n});
+            const int threads = team(n_jobs, X.size() * count, GRAIN);
+            without_gil([&] { kmeans::candidates(rows, candidate.data(), count, closest.data(), out.data, threads); });
+            return out.array;
         },
-        nb::arg("X").noconvert(), nb::arg("shift").noconvert(), nb::arg("candidate").noconvert(),
-        nb::arg("closest").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+        as_is("X"), as_is("shift"), as_is("candidates"), as_is("closest"), jobs());
 }
 
 template <typename T> void bind_for(nb::module_& m) {
     m.def(
         "mixture_log_joint",
-        [](InC<T, 2> X, Doubles unit, Table means, Table diagonal, InC<double, 3> full, Doubles log_weights,
-           OutC<double, 2> out, int threads) {
-            const auto theta = components(X.shape(1), unit, means, diagonal, full, log_weights);
-            need(out.shape(0) == X.shape(0) && out.shape(1) == theta.K, "shapes do not fit: out is (n, K)");
-            NoGil release;
-            mixture::log_joint(X.data(), X.shape(0), theta, out.data(), threads);
+        [](InC<T, 2> X, Doubles unit, Table means, AnyC factors, Doubles log_weights, nb::handle n_jobs) {
+            const auto theta = components(X.shape(1), unit, means, factors, log_weights);
+            const auto out = empty<double>({X.shape(0), theta.K});
+            const int threads = team(n_jobs, X.shape(0) * (factors.size() + 16 * theta.K), GRAIN);
+            without_gil([&] { mixture::log_joint(X.data(), X.shape(0), theta, out.data, threads); });
+            return out.array;
         },
-        nb::arg("X").noconvert(), nb::arg("unit").noconvert(), nb::arg("means").noconvert(), nb::arg("diagonal").noconvert(),
-        nb::arg("full").noconvert(), nb::arg("log_weights").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+        as_is("X"), as_is("unit"), as_is("means"), as_is("factors"), as_is("log_weights"), jobs());
     m.def(
         "mixture_sums",
-        [](InC<T, 2> X, std::optional<Doubles> weights, Doubles unit, Table means, Table diagonal, InC<double, 3> full,
-           Doubles log_weights, Table pivots, std::optional<Table> shares, OutC<double, 1> N, OutC<double, 2> S,
-           OutC<double, 1> Q, int threads) {
-            const auto theta = components(X.shape(1), unit, means, diagonal, full, log_weights);
-            const std::size_t n = X.shape(0), K = theta.K, d = theta.d;
-            need(!weights || weights->shape(0) == n, "shapes do not fit: every row has a weight");
-            need(!shares || (shares->shape(0) == n && shares->shape(1) == K), "shapes do not fit: shares are (n, K)");
-            need(pivots.shape(0) == K && pivots.shape(1) == d && N.shape(0) == K && S.shape(0) == K && S.shape(1) == d &&
-                     Q.shape(0) == K * d * (theta.full ? d : 1),
-                 "shapes do not fit: pivots and sums are those of K components");
-            NoGil release;
-            return mixture::sums(X.data(), n, weights ? weights->data() : nullptr, theta, pivots.data(),
-                                 shares ? shares->data() : nullptr, N.data(), S.data(), Q.data(), threads);
+        [](InC<T, 2> X, std::optional<Doubles> weights, Doubles unit, Table means, AnyC factors, Doubles log_weights, Table pivots,
+           std::optional<Table> shares, nb::handle n_jobs) {
+            const auto theta = components(X.shape(1), unit, means, factors, log_weights);
+            const std::size_t n = X.shape(0);
+            need_turn(n, theta.d, theta.K, weights, pivots, shares);
+            const Sums sums(theta.K, theta.d, theta.full);
+            const int threads = team(n_jobs, n * (factors.size() + 16 * theta.K), GRAIN);
+            return sums.with(without_gil([&] {
+                return mixture::sums(X.data(), n, weights ? weights->data() : nullptr, theta, pivots.data(),
+                                     shares ? shares->data() : nullptr, sums.N.data, sums.S.data, sums.Q.data, threads);
+            }));
         },
-        nb::arg("X").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("unit").noconvert(),
-        nb::arg("means").noconvert(), nb::arg("diagonal").noconvert(), nb::arg("full").noconvert(),
-        nb::arg("log_weights").noconvert(), nb::arg("pivots").noconvert(), nb::arg("shares").noconvert().none(),
-        nb::arg("N").noconvert(), nb::arg("S").noconvert(), nb::arg("Q").noconvert(), nb::arg("threads"));
+        as_is("X"), as_is("weights").none(), as_is("unit"), as_is("means"), as_is("factors"), as_is("log_weights"), as_is("pivots"),
+        maybe("shares"), jobs());
 }
 
 using Cube = InC<double, 3>;
@@ -170,37 +180,31 @@ mixture::Normals normals(std::size_t d, const Table& means, const Cube& sigma, c
 void bind_missing(nb::module_& m) {
     m.def(
         "broken_log_joint",
-        [](Table Z, InC<std::int64_t, 1> starts, Table means, Cube sigma, Doubles log_weights, Doubles log_unit,
-           OutC<double, 2> out, int threads) {
+        [](Table Z, InC<std::int64_t, 1> starts, Table means, Cube sigma, Doubles log_weights, Doubles log_unit, nb::handle n_jobs) {
             const auto rows = broken(Z, starts);
             const auto theta = normals(rows.d, means, sigma, log_weights, log_unit);
-            need(out.shape(0) == rows.n && out.shape(1) == theta.K, "shapes do not fit: out is (n, K)");
-            NoGil release;
-            mixture::broken_log_joint(rows, theta, out.data(), threads);
+            const auto out = empty<double>({rows.n, theta.K});
+            const int threads = team(n_jobs, rows.n * sigma.size(), GRAIN);
+            without_gil([&] { mixture::broken_log_joint(rows, theta, out.data, threads); });
+            return out.array;
         },
-        nb::arg("Z").noconvert(), nb::arg("starts").noconvert(), nb::arg("means").noconvert(), nb::arg("sigma").noconvert(),
-        nb::arg("log_weights").noconvert(), nb::arg("log_unit").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+        as_is("Z"), as_is("starts"), as_is("means"), as_is("covariances"), as_is("log_weights"), as_is("log_unit"), jobs());
     m.def(
         "broken_sums",
         [](Table Z, InC<std::int64_t, 1> starts, std::optional<Doubles> weights, Table means, Cube sigma,
-           Doubles log_weights, Doubles log_unit, Table pivots, std::optional<Table> shares, OutC<double, 1> N,
-           OutC<double, 2> S, OutC<double, 3> Q, int threads) {
+           Doubles log_weights, Doubles log_unit, Table pivots, std::optional<Table> shares, nb::handle n_jobs) {
             const auto rows = broken(Z, starts);
             const auto theta = normals(rows.d, means, sigma, log_weights, log_unit);
-            const std::size_t n = rows.n, K = theta.K, d = rows.d;
-            need(!weights || weights->shape(0) == n, "shapes do not fit: every row has a weight");
-            need(!shares || (shares->shape(0) == n && shares->shape(1) == K), "shapes do not fit: shares are (n, K)");
-            need(pivots.shape(0) == K && pivots.shape(1) == d && N.shape(0) == K && S.shape(0) == K && S.shape(1) == d &&
-                     Q.shape(0) == K && Q.shape(1) == d && Q.shape(2) == d,
-                 "shapes do not fit: pivots and sums are those of K components");
-            NoGil release;
-            return mixture::broken_sums(rows, weights ? weights->data() : nullptr, theta, pivots.data(),
-                                        shares ? shares->data() : nullptr, N.data(), S.data(), Q.data(), threads);
+            need_turn(rows.n, rows.d, theta.K, weights, pivots, shares);
+            const Sums sums(theta.K, rows.d, true);
+            const int threads = team(n_jobs, rows.n * sigma.size(), GRAIN);
+            return sums.with(without_gil([&] {
+                return mixture::broken_sums(rows, weights ? weights->data() : nullptr, theta, pivots.data(),
+                                            shares ? shares->data() : nullptr, sums.N.data, sums.S.data, sums.Q.data, threads);
+            }));
         },
-        nb::arg("Z").noconvert(), nb::arg("starts").noconvert(), nb::arg("weights").noconvert().none(),
-        nb::arg("means").noconvert(), nb::arg("sigma").noconvert(), nb::arg("log_weights").noconvert(),
-        nb::arg("log_unit").noconvert(), nb::arg("pivots").noconvert(), nb::arg("shares").noconvert().none(),
-        nb::arg("N").noconvert(), nb::arg("S").noconvert(), nb::arg("Q").noconvert(), nb::arg("threads"));
+        as_is("Z"), as_is("starts"), as_is("weights").none(), as_is("means"), as_is("covariances"), as_is("log_weights"),
+        as_is("log_unit"), as_is("pivots"), maybe("shares"), jobs());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "network/combine.hpp"
@@ -13,21 +14,13 @@
 
 using namespace posteriori;
 
-Lists lists_of(const InC<std::int64_t, 1>& offsets, const InC<std::int32_t, 1>& items, std::size_t limit) {
-    need(offsets.shape(0) > 0 && offsets.data()[0] == 0, "the lists do not begin at 0");
-    Lists lists(offsets.shape(0) - 1);
-    for (std::size_t i = 0; i < lists.size(); ++i) {
-        const std::int64_t begin = offsets.data()[i], end = offsets.data()[i + 1];
-        need(begin <= end && static_cast<std::size_t>(end) <= items.shape(0), "a list reaches beyond the items");
-        lists[i].assign(items.data() + begin, items.data() + end);
-        for (int item : lists[i]) need(item >= 0 && static_cast<std::size_t>(item) < limit, "an item is out of range");
-    }
-    return lists;
+void need_lists(const Lists& lists, std::size_t limit) {
+    for (const auto& list : lists)
+        for (int item : list) need(item >= 0 && static_cast<std::size_t>(item) < limit, "an item is out of range");
 }
 
-std::vector<int> sizes_of(const InC<std::int32_t, 1>& sizes) {
-    for (std::size_t v = 0; v < sizes.shape(0); ++v) need(sizes.data()[v] > 0, "a node has no state");
-    return {sizes.data(), sizes.data() + sizes.shape(0)};
+void need_sizes(const std::vector<int>& sizes) {
+    for (int size : sizes) need(size > 0, "a node has no state");
 }
 
 namespace {
@@ -43,14 +36,19 @@ void need_node(const Plan& plan, int v) {
     need(v >= 0 && static_cast<std::size_t>(v) < plan.sizes.size(), "no such node");
 }
 
-std::vector<int> vector_of(const InC<std::int32_t, 1>& items) { return {items.data(), items.data() + items.shape(0)}; }
+void need_cases(const Plan& plan, const InC<std::int32_t, 2>& cases) {
+    const std::size_t n = plan.sizes.size();
+    need(cases.shape(1) == n, "the cases are not those of the network");
+    for (std::size_t i = 0; i < cases.size(); ++i) need(cases.data()[i] < plan.sizes[i % n], "a case names a state that is not there");
+}
 
 // (order, maximal cliques, cells of all steps, nodes of the largest); an order over the budget is empty.
 using Order = std::tuple<std::vector<int>, Lists, double, std::vector<int>>;
 
-Order elimination_order(InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> neighbours, InC<std::int32_t, 1> sizes, double budget) {
-    const Lists near = lists_of(offsets, neighbours, sizes.shape(0));
-    need(near.size() == sizes.shape(0), "every node has a list of neighbours");
+Order elimination_order(const Lists& near, const std::vector<int>& sizes, double budget) {
+    need_lists(near, sizes.size());
+    need_sizes(sizes);
+    need(near.size() == sizes.size(), "every node has a list of neighbours");
     Lists back(near.size());
     for (std::size_t v = 0; v < near.size(); ++v)
         for (int u : near[v]) back[u].push_back(static_cast<int>(v));  // ascending
@@ -62,24 +60,25 @@ Order elimination_order(InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> neigh
              "the graph is not undirected and simple");
     }
     nb::gil_scoped_release release;
-    Elimination elimination = best_elimination(near, sizes_of(sizes), budget);
+    Elimination elimination = best_elimination(near, sizes, budget);
     Lists cliques;
     if (!elimination.order.empty()) cliques = clique_tree(elimination).members;
     return {std::move(elimination.order), std::move(cliques), elimination.cells, std::move(elimination.largest)};
 }
 
-// Where the table of each scope begins in `flat`.
-std::vector<const double*> tables_of(const Lists& scopes, const std::vector<int>& sizes, const InC<std::int64_t, 1>& offsets,
-                                     const InC<double, 1>& flat) {
-    need(offsets.shape(0) == scopes.size() + 1, "every factor has a table");
-    std::vector<const double*> tables;
+using Flat = InC<double, 1>;
+
+// The table of each scope.
+std::vector<const double*> tables_of(const Lists& scopes, const std::vector<int>& sizes, const std::vector<Flat>& tables) {
+    need_sizes(sizes);
+    need_lists(scopes, sizes.size());
+    need(tables.size() == scopes.size(), "every factor has a table");
+    std::vector<const double*> starts;
     for (std::size_t f = 0; f < scopes.size(); ++f) {
-        const std::int64_t begin = offsets.data()[f];
-        need(begin >= 0 && static_cast<double>(begin) + cells_of(scopes[f], sizes) <= static_cast<double>(flat.shape(0)),
-             "a table is shorter than its scope");
-        tables.push_back(flat.data() + begin);
+        need(cells_of(scopes[f], sizes) <= static_cast<double>(tables[f].shape(0)), "a table is shorter than its scope");
+        starts.push_back(tables[f].data());
     }
-    return tables;
+    return starts;
 }
 
 // The likelihood vectors of the nodes follow each other in `values`.
@@ -103,75 +102,62 @@ void set_findings(State& state, const Plan& plan, InC<std::int32_t, 1> nodes, In
 
 // The product of factors over the axes of `sizes`, summed (or maximised) onto the axes in `keep`.
 // Factor f has the axes scopes[f], in the order of its table; the result has the axes of `keep` in ascending order.
-std::pair<double, bool> combine_factors(InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> scope_offsets, InC<std::int32_t, 1> scopes,
-                     InC<std::int64_t, 1> table_offsets, InC<double, 1> tables, InC<std::uint8_t, 1> logs,
-                     InC<std::uint8_t, 1> keep, bool maximise,
-                     OutC<double, 1> out) {
-    const std::vector<int> states = sizes_of(sizes);
-    const Lists lists = lists_of(scope_offsets, scopes, states.size());
-    need(keep.shape(0) == states.size() && logs.shape(0) == lists.size(), "every factor and every axis has a mark");
-    const std::vector<const double*> starts = tables_of(lists, states, table_offsets, tables);
+nb::tuple combine_factors(const std::vector<int>& states, const Lists& scopes, const std::vector<Flat>& tables,
+                          const std::vector<bool>& logs, const std::vector<bool>& keep, bool maximise) {
+    const std::vector<const double*> starts = tables_of(scopes, states, tables);
+    need(keep.size() == states.size() && logs.size() == scopes.size(), "every factor and every axis has a mark");
     double cells = 1, kept = 1;
-    for (std::size_t k = 0; k < states.size(); ++k) cells *= states[k], kept *= keep.data()[k] ? states[k] : 1;
+    for (std::size_t k = 0; k < states.size(); ++k) cells *= states[k], kept *= keep[k] ? states[k] : 1;
     need(cells < 0x1p59, "the product does not fit any memory");
-    need(kept == static_cast<double>(out.shape(0)), "out does not have the cells of the axes that are kept");
-    return combine(states, lists, starts, logs.data(), keep.data(), maximise, out.data());
+    const auto out = empty<double>({static_cast<std::size_t>(kept)});
+    const std::vector<std::uint8_t> in_logs(logs.begin(), logs.end()), onto(keep.begin(), keep.end());
+    const auto [log_scale, wide] = without_gil([&] { return combine(states, scopes, starts, in_logs.data(), onto.data(), maximise, out.data); });
+    return nb::make_tuple(out.array, log_scale, wide);
 }
 
-// (log of the scale, scopes left, their tables end to end, which are logarithms, best states, peak, nodes of the widest step)
-using Eliminated = std::tuple<double, Lists, nb::ndarray<nb::numpy, double, nb::ndim<1>>, std::vector<bool>, std::vector<int>, double, std::vector<int>>;
-
-Eliminated eliminated(InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> scope_offsets, InC<std::int32_t, 1> scopes,
-                      InC<std::int64_t, 1> table_offsets, InC<double, 1> tables, InC<std::uint8_t, 1> logs,
-                      InC<std::int32_t, 1> order, double budget, bool maximise) {
-    const std::vector<int> states = sizes_of(sizes);
-    const Lists lists = lists_of(scope_offsets, scopes, states.size());
-    need(logs.shape(0) == lists.size(), "every factor has a mark");
-    const std::vector<const double*> starts = tables_of(lists, states, table_offsets, tables);
+// (log of the scale, tables left (scope, table, in logs), best states, peak, nodes of the widest step)
+nb::tuple eliminated(const std::vector<int>& states, const Lists& scopes, const std::vector<Flat>& tables, const std::vector<bool>& logs,
+                     const std::vector<int>& order, double budget, bool maximise) {
+    const std::vector<const double*> starts = tables_of(scopes, states, tables);
+    need(logs.size() == scopes.size(), "every factor has a mark");
     std::vector<char> met(states.size(), 0);
-    for (std::size_t i = 0; i < order.shape(0); ++i) {
-        const int v = order.data()[i];
+    for (const int v : order) {
         need(v >= 0 && static_cast<std::size_t>(v) < states.size() && !met[v], "the order names a node twice, or none");
         met[v] = 1;
     }
-    std::vector<Factor> factors(lists.size());
-    for (std::size_t f = 0; f < lists.size(); ++f) factors[f] = {lists[f], starts[f], logs.data()[f] != 0, {}};
-    Left left;
-    auto flat = std::make_unique<std::vector<double>>();
-    {
-        nb::gil_scoped_release release;
-        left = sum_out(states, std::move(factors), vector_of(order), std::min(budget, 0x1p59), maximise);
-        for (const Factor& factor : left.factors)
-            flat->insert(flat->end(), factor.table, factor.table + static_cast<std::size_t>(cells_of(factor.scope, states)));
+    std::vector<Factor> factors(scopes.size());
+    for (std::size_t f = 0; f < scopes.size(); ++f) factors[f] = {scopes[f], starts[f], logs[f], {}};
+    const Left left = without_gil([&] { return sum_out(states, std::move(factors), order, std::min(budget, 0x1p59), maximise); });
+    nb::list found;
+    for (const Factor& factor : left.factors) {
+        const auto cells = static_cast<std::size_t>(cells_of(factor.scope, states));
+        const auto table = empty<double>({cells});
+        std::copy_n(factor.table, cells, table.data);
+        found.append(nb::make_tuple(nb::tuple(nb::cast(factor.scope)), table.array, factor.logs));
     }
-    Lists left_scopes;
-    std::vector<bool> left_logs;
-    for (Factor& factor : left.factors) left_scopes.push_back(std::move(factor.scope)), left_logs.push_back(factor.logs);
-    const std::size_t cells = flat->size();
-    double* data = flat->data();
-    nb::capsule owner(flat.release(), [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-    return {left.log_scale, std::move(left_scopes), {data, {cells}, owner}, std::move(left_logs), std::move(left.states), left.peak, std::move(left.widest)};
+    return nb::make_tuple(left.log_scale, found, left.states, left.peak, left.widest);
 }
+
+constexpr std::size_t PARTS = 16, PART_CELLS = std::size_t{1} << 24;  // parts of the rows that are counted apart: fixed, so that threads change no sum
 
 }  // namespace
 
 void bind_network(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
-    m.def("elimination_order", &elimination_order, nb::arg("offsets").noconvert(), nb::arg("neighbours").noconvert(),
-          nb::arg("sizes").noconvert(), nb::arg("budget"));
-    m.def("combine_factors", &combine_factors, nb::arg("sizes").noconvert(), nb::arg("scope_offsets").noconvert(),
-          nb::arg("scopes").noconvert(), nb::arg("table_offsets").noconvert(), nb::arg("tables").noconvert(),
-          nb::arg("logs").noconvert(), nb::arg("keep").noconvert(), nb::arg("maximise"), nb::arg("out").noconvert(), Release());
-    m.def("sum_out", &eliminated, nb::arg("sizes").noconvert(), nb::arg("scope_offsets").noconvert(),
-          nb::arg("scopes").noconvert(), nb::arg("table_offsets").noconvert(), nb::arg("tables").noconvert(),
-          nb::arg("logs").noconvert(), nb::arg("order").noconvert(), nb::arg("budget"), nb::arg("maximise"));
+    m.def("elimination_order", &elimination_order, nb::arg("adjacency"), nb::arg("sizes"),
+          nb::arg("budget") = std::numeric_limits<double>::infinity());
+    m.def("combine_factors", &combine_factors, nb::arg("sizes"), nb::arg("scopes"), nb::arg("tables"), nb::arg("logs"), nb::arg("keep"),
+          nb::arg("maximise"));
+    m.def("sum_out", &eliminated, nb::arg("sizes"), nb::arg("scopes"), nb::arg("tables"), nb::arg("logs"), nb::arg("order"),
+          nb::arg("budget"), nb::arg("maximise"));
     nb::class_<Plan>(m, "JunctionPlan")
         .def("__init__",
-             [](Plan* self, InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> parents, double budget) {
-                 need(sizes.shape(0) > 0 && offsets.shape(0) == sizes.shape(0) + 1, "every node has a list of parents");
-                 new (self) Plan(sizes_of(sizes), lists_of(offsets, parents, sizes.shape(0)), budget);
-             }, nb::arg("sizes").noconvert(), nb::arg("offsets").noconvert(), nb::arg("parents").noconvert(), nb::arg("budget"),
-             Release())
+             [](Plan* self, const std::vector<int>& sizes, const Lists& parents, double budget) {
+                 need(!sizes.empty() && parents.size() == sizes.size(), "every node has a list of parents");
+                 need_sizes(sizes);
+                 need_lists(parents, sizes.size());
+                 without_gil([&] { new (self) Plan(sizes, parents, budget); });
+             }, nb::arg("sizes"), nb::arg("parents"), nb::arg("budget"))
         .def("fill", [](Plan& self, InC<double, 1> tables, InC<std::int64_t, 1> offsets) {
                  const std::size_t n = self.sizes.size();
                  need(!self.cliques.empty(), "the tree is over its budget, and was not laid out");
@@ -241,40 +227,40 @@ void bind_network(nb::module_& m) {
              }, nb::arg("seeds").noconvert(), nb::arg("chunk"), nb::arg("threads"), nb::arg("out").noconvert(), Release())
         .def_prop_ro("log_probability", &State::log_probability);
     m.def("junction_batch",
-          [](std::shared_ptr<const Plan> plan, InC<std::int32_t, 2> cases, InC<std::int32_t, 1> targets, OutC<double, 2> out,
-             OutC<std::uint8_t, 1> possible, int threads) {
+          [](std::shared_ptr<const Plan> plan, InC<std::int32_t, 2> cases, const std::vector<int>& targets, int threads) {
               need(plan && plan->filled(), "the plan has no tables yet");
               const std::size_t rows = cases.shape(0), n = plan->sizes.size();
               std::size_t width = 0;
-              for (std::size_t i = 0; i < targets.shape(0); ++i) {
-                  need_node(*plan, targets.data()[i]);
-                  width += plan->sizes[targets.data()[i]];
+              for (const int v : targets) {
+                  need_node(*plan, v);
+                  width += plan->sizes[v];
               }
-              need(cases.shape(1) == n && out.shape(0) == rows && out.shape(1) == width && possible.shape(0) == rows,
-                   "cases, out and possible are not those of the network");
-              for (std::size_t i = 0; i < rows * n; ++i)
-                  need(cases.data()[i] < plan->sizes[i % n], "a case names a state that is not there");
-              batch(plan, cases.data(), static_cast<Index>(rows), vector_of(targets), out.data(),
-                    reinterpret_cast<char*>(possible.data()), threads);
-          }, nb::arg("plan"), nb::arg("cases").noconvert(), nb::arg("targets").noconvert(), nb::arg("out").noconvert(),
-          nb::arg("possible").noconvert(), nb::arg("threads"), Release());
+              need_cases(*plan, cases);
+              const auto out = empty<double>({rows, width});
+              const auto possible = empty<bool>({rows});
+              without_gil([&] {
+                  batch(plan, cases.data(), static_cast<Index>(rows), targets, out.data, reinterpret_cast<char*>(possible.data), threads);
+              });
+              return nb::make_tuple(out.array, possible.array);
+          }, nb::arg("plan"), as_is("cases"), nb::arg("targets"), nb::arg("threads"));
     m.def("junction_expected",
-          [](std::shared_ptr<const Plan> plan, InC<std::int32_t, 2> cases, InC<double, 1> weights, InC<std::int64_t, 1> offsets,
-             OutC<double, 2> out, OutC<double, 1> log_probability, int threads) {
+          [](std::shared_ptr<const Plan> plan, InC<std::int32_t, 2> cases, InC<double, 1> weights, InC<std::int64_t, 1> offsets, int threads) {
               need(plan && plan->filled(), "the plan has no tables yet");
               const std::size_t rows = cases.shape(0), n = plan->sizes.size();
-              need(cases.shape(1) == n && weights.shape(0) == rows && log_probability.shape(0) == rows && offsets.shape(0) == n + 1,
-                   "cases, weights and offsets are not those of the network");
-              need(offsets.data()[0] == 0 && static_cast<std::size_t>(offsets.data()[n]) == out.shape(1) && out.shape(0) > 0,
-                   "out does not have the cells of the tables");
+              need_cases(*plan, cases);
+              need(weights.shape(0) == rows && offsets.shape(0) == n + 1, "weights and offsets are not those of the network");
+              need(offsets.data()[0] == 0, "offsets begin at 0");
               for (std::size_t v = 0; v < n; ++v)
                   need(static_cast<double>(offsets.data()[v + 1] - offsets.data()[v]) ==
                            cells_of(plan->parents[v], plan->sizes) * plan->sizes[v],
                        "a table is not that of its family");
-              for (std::size_t i = 0; i < rows * n; ++i)
-                  need(cases.data()[i] < plan->sizes[i % n], "a case names a state that is not there");
-              expected(plan, cases.data(), weights.data(), static_cast<Index>(rows), offsets.data(),
-                       static_cast<Index>(out.shape(0)), out.data(), log_probability.data(), threads);
-          }, nb::arg("plan"), nb::arg("cases").noconvert(), nb::arg("weights").noconvert(), nb::arg("offsets").noconvert(),
-          nb::arg("out").noconvert(), nb::arg("log_probability").noconvert(), nb::arg("threads"), Release());
+              const auto cells = static_cast<std::size_t>(offsets.data()[n]);
+              const std::size_t parts = std::max<std::size_t>(1, std::min({PARTS, PART_CELLS / cells, rows}));
+              const auto out = empty<double>({parts, cells}), log_probability = empty<double>({rows});
+              without_gil([&] {
+                  expected(plan, cases.data(), weights.data(), static_cast<Index>(rows), offsets.data(), static_cast<Index>(parts), out.data,
+                           log_probability.data, threads);
+              });
+              return nb::make_tuple(out.array.attr("sum")(0), log_probability.array);
+          }, nb::arg("plan"), as_is("cases"), as_is("weights"), as_is("offsets"), nb::arg("threads"));
 }

@@ -1,5 +1,14 @@
 // Networks by sampling: Gibbs chains, and weighted cases.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "network/gibbs.hpp"
 #include "network/proposal.hpp"
@@ -10,26 +19,31 @@ using namespace posteriori;
 
 namespace {
 
-using Ints = InC<std::int32_t, 1>;
 using Longs = InC<std::int64_t, 1>;
+using Scoped = std::vector<std::pair<std::vector<int>, InC<double, 1>>>;  // scope and flat table of each
+using Drawn = std::vector<std::pair<int, Scoped>>;  // nodes in the order they are drawn, each with the tables whose product draws it
 
 // Tables with the axes scopes[i], end to end, each as long as its axes call for.
 struct Tables {
-    Tables(const Longs& scope_offsets, const Ints& scope_items, const Longs& offsets_given, const InC<double, 1>& cells, const Ints& sizes_given)
-        : scopes(lists_of(scope_offsets, scope_items, sizes_given.shape(0))), sizes(sizes_of(sizes_given)), offsets(offsets_given), data(cells.data()) {
-        need(offsets.shape(0) == scopes.size() + 1, "every scope has a table");
+    Tables(const Scoped& given, const std::vector<int>& sizes_given) : sizes(sizes_given), offsets{0} {
+        for (const auto& [scope, table] : given) {
+            scopes.push_back(scope);
+            data.insert(data.end(), table.data(), table.data() + table.shape(0));
+            offsets.push_back(static_cast<std::int64_t>(data.size()));
+        }
+        need_sizes(sizes);
+        need_lists(scopes, sizes.size());
         for (std::size_t i = 0; i < scopes.size(); ++i) {
             double length = 1;
             for (int v : scopes[i]) length *= sizes[v];
-            need(offsets.data()[i] >= 0 && static_cast<double>(offsets.data()[i]) + length <= static_cast<double>(cells.shape(0)),
-                 "a table is shorter than its scope");
+            need(length <= static_cast<double>(offsets[i + 1] - offsets[i]), "a table is shorter than its scope");
         }
     }
 
     // `drawn` is a node whose axis is kept apart, or −1.
     CaseTable at(std::size_t i, int drawn = -1) const {
         CaseTable made;
-        made.table = data + offsets.data()[i];
+        made.table = data.data() + offsets[i];
         std::int64_t step = 1;
         for (auto v = scopes[i].rbegin(); v != scopes[i].rend(); step *= sizes[*v++]) {
             if (*v == drawn) {
@@ -44,23 +58,28 @@ struct Tables {
 
     std::vector<std::vector<int>> scopes;
     std::vector<int> sizes;
-    Longs offsets;
-    const double* data;
+    std::vector<std::int64_t> offsets;
+    std::vector<double> data;
 };
 
-// Node order[i] is drawn by the tables owners[i] … owners[i + 1] − 1, whose other nodes are `known` or drawn before it.
-Proposal proposal_of(const Ints& order, const Longs& owners, const Tables& tables, std::vector<char>& known) {
-    need(owners.shape(0) == order.shape(0) + 1 && owners.data()[0] == 0, "every node that is drawn has its tables");
+// The tables of all nodes, and `more`.
+Scoped tables_of(const Drawn& drawn, const Scoped& more = {}) {
+    Scoped all;
+    for (const auto& [node, tables] : drawn) all.insert(all.end(), tables.begin(), tables.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+// Each node is drawn by its own of the `tables`, whose other nodes are `known` or drawn before it.
+Proposal proposal_of(const Drawn& drawn, const Tables& tables, std::vector<char>& known) {
     Proposal proposal;
-    proposal.counted = order.shape(0);
-    for (std::size_t i = 0; i < order.shape(0); ++i) {
-        const int v = order.data()[i];
+    proposal.counted = drawn.size();
+    std::size_t f = 0;
+    for (const auto& [v, own] : drawn) {
         need(v >= 0 && static_cast<std::size_t>(v) < known.size() && !known[v], "a node is drawn twice, or drawn and held");
-        need(owners.data()[i] <= owners.data()[i + 1] && owners.data()[i + 1] <= static_cast<std::int64_t>(tables.scopes.size()),
-             "the tables of the nodes are not in order");
         ProposalNode node{v, tables.sizes[v], {}};
-        for (auto f = static_cast<std::size_t>(owners.data()[i]); f < static_cast<std::size_t>(owners.data()[i + 1]); ++f) {
-            node.tables.push_back(tables.at(f, v));
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            node.tables.push_back(tables.at(f++, v));
             for (int u : node.tables.back().nodes) need(known[u], "a node is drawn before one that it depends on");
         }
         known[v] = 1;
@@ -120,109 +139,99 @@ void check_blocks(const GibbsPlan& plan, const std::vector<int>& sizes, const Ou
     }
 }
 
-// The joint states of the blocks lie end to end in `values` and their places in the tables in `places`. The factors have
-// the axes `factor_scopes`; the proposal of the leaps has its own tables.
-void gibbs(Ints sizes, Ints fixed, InC<double, 1> tables, Longs table_offsets, Longs factor_scope_offsets, Ints factor_scopes,
-           Ints order, Longs owners, Longs scope_offsets, Ints scopes, Longs proposal_offsets, InC<double, 1> proposal_tables,
-           double log_bound, Longs node_offsets, Ints nodes, Longs factor_offsets, Ints factors, Longs states, Longs places,
-           Ints values, OutC<std::int64_t, 2> choice, OutC<std::int64_t, 2> place, InC<std::uint64_t, 1> seeds,
-           std::int64_t burn_in, std::int64_t thin, std::int64_t batch_length, std::int64_t leap, OutC<double, 3> out,
-           OutC<double, 1> fresh, OutC<std::int32_t, 3> kept, int threads) {
-    const std::size_t n = sizes.shape(0), chains = seeds.shape(0), count = states.shape(0);
-    const Tables parts(factor_scope_offsets, factor_scopes, table_offsets, tables, sizes);
-    const Tables drawn(scope_offsets, scopes, proposal_offsets, proposal_tables, sizes);
+// A block's nodes, its factors, the places of these in each joint state, and the states.
+using Block = std::tuple<std::vector<int>, std::vector<int>, InC<std::int64_t, 2>, InC<std::int32_t, 2>>;
+
+// The factors' tables are walked; the proposal of the leaps has its own.
+nb::tuple gibbs(const std::vector<int>& sizes, const std::vector<std::int32_t>& fixed, const Scoped& factors, const std::pair<Drawn, double>& leaps,
+                const std::vector<Block>& blocks, OutC<std::int64_t, 2> choice, OutC<std::int64_t, 2> place, InC<std::uint64_t, 1> seeds,
+                const std::array<std::int64_t, 5>& schedule_given, int threads, bool keep) {
+    const auto [burn_in, thin, batches, batch_length, leap] = schedule_given;
+    const std::size_t n = sizes.size(), chains = seeds.shape(0), count = blocks.size();
+    const Tables parts(factors, sizes), drawn(tables_of(leaps.first), sizes);
     GibbsPlan plan;
-    plan.tables = tables.data();
+    plan.tables = parts.data.data();
     for (std::size_t f = 0; f < parts.scopes.size(); ++f) plan.factors.push_back(parts.at(f));
-    need(fixed.shape(0) == n, "every node has a state or none");
+    need(fixed.size() == n, "every node has a state or none");
     std::vector<char> known(n, 0);
     for (std::size_t v = 0; v < n; ++v) {
-        need(fixed.data()[v] < parts.sizes[v], "a finding names a state that is not there");
-        known[v] = fixed.data()[v] >= 0;
+        need(fixed[v] < sizes[v], "a finding names a state that is not there");
+        known[v] = fixed[v] >= 0;
     }
-    plan.proposal = proposal_of(order, owners, drawn, known);
+    plan.proposal = proposal_of(leaps.first, drawn, known);
     for (char one : known) need(one, "a leap leaves a node out");
-    plan.fixed.assign(fixed.data(), fixed.data() + n);
-    plan.log_bound = log_bound;
-    need(burn_in >= 0 && thin > 0 && batch_length > 0 && leap >= 0, "no such schedule");
-    const auto block_nodes = lists_of(node_offsets, nodes, n), block_factors = lists_of(factor_offsets, factors, plan.factors.size());
-    need(block_nodes.size() == count && block_factors.size() == count && choice.shape(0) == chains && choice.shape(1) == count &&
-             place.shape(0) == chains && place.shape(1) == plan.factors.size() && out.shape(0) == chains && fresh.shape(0) == chains,
+    plan.fixed = fixed;
+    plan.log_bound = leaps.second;
+    need(burn_in >= 0 && thin > 0 && batches >= 0 && batch_length > 0 && leap >= 0, "no such schedule");
+    need(static_cast<double>(batches) * static_cast<double>(batch_length) < 0x1p50, "more sweeps than there is time");
+    need(choice.shape(0) == chains && choice.shape(1) == count && place.shape(0) == chains && place.shape(1) == plan.factors.size(),
          "blocks or chains differ in number");
-    plan.width = static_cast<std::int64_t>(out.shape(2));
-    const std::size_t sweeps = kept.shape(1);
-    need(kept.shape(0) == chains && kept.shape(2) == n && (!sweeps || sweeps == out.shape(1) * static_cast<std::size_t>(batch_length)),
-         "no room for every kept sweep");
     std::int64_t begin = 0;
-    for (std::size_t v = 0; v < n; begin += parts.sizes[v++]) plan.marginal.push_back(begin);
-    need(plan.width == begin, "out does not have the states of all nodes");
-    std::size_t next_place = 0, next_value = 0;
-    for (std::size_t b = 0; b < count; ++b) {
-        GibbsBlock block{block_nodes[b], block_factors[b], states.data()[b], places.data() + next_place, values.data() + next_value};
-        need(!block.nodes.empty() && !block.factors.empty() && block.states > 0 && block.states < (std::int64_t{1} << 40),
+    for (std::size_t v = 0; v < n; begin += sizes[v++]) plan.marginal.push_back(begin);
+    plan.width = begin;
+    for (const auto& [nodes, own, places, values] : blocks) {
+        need_lists({nodes}, n);
+        need_lists({own}, plan.factors.size());
+        const std::size_t states = values.shape(0);
+        need(!nodes.empty() && !own.empty() && states > 0 && places.shape(0) == states && places.shape(1) == own.size() && values.shape(1) == nodes.size(),
              "a block without nodes, factors or states");
-        next_place += static_cast<std::size_t>(block.states) * block.factors.size();
-        next_value += static_cast<std::size_t>(block.states) * block.nodes.size();
-        need(next_place <= places.shape(0) && next_value <= values.shape(0), "a block has fewer states than it says");
-        plan.blocks.push_back(std::move(block));
+        plan.blocks.push_back({nodes, own, static_cast<std::int64_t>(states), places.data(), values.data()});
     }
-    check_blocks(plan, parts.sizes, choice, place);
-    const GibbsSchedule schedule{burn_in, thin, static_cast<std::int64_t>(out.shape(1)), batch_length, leap};
-    parallel_for(seeds.shape(0), threads, [&](std::size_t chain) {
-        fresh.data()[chain] =
-            gibbs_chain(plan, schedule, seeds.data()[chain], choice.data() + chain * choice.shape(1),
-                        place.data() + chain * place.shape(1), out.data() + chain * out.shape(1) * out.shape(2),
-                        sweeps ? kept.data() + chain * sweeps * n : nullptr);
+    check_blocks(plan, sizes, choice, place);
+    const GibbsSchedule schedule{burn_in, thin, batches, batch_length, leap};
+    const auto rounds = static_cast<std::size_t>(batches), width = static_cast<std::size_t>(begin);
+    const std::size_t sweeps = keep ? rounds * static_cast<std::size_t>(batch_length) : 0;
+    const auto out = empty<double>({chains, rounds, width}), fresh = empty<double>({chains});
+    const auto kept = empty<std::int32_t>({chains, sweeps, n});
+    without_gil([&] {
+        parallel_for(chains, threads, [&](std::size_t chain) {
+            fresh.data[chain] = gibbs_chain(plan, schedule, seeds.data()[chain], choice.data() + chain * choice.shape(1),
+                                            place.data() + chain * place.shape(1), out.data + chain * rounds * width,
+                                            sweeps ? kept.data + chain * sweeps * n : nullptr);
+        });
     });
+    return nb::make_tuple(out.array, fresh.array, kept.array);
 }
 
-// The tables after the last owner are the terms of P(x, e); x holds the states of the nodes that are not drawn.
-void draw_cases_of(Ints sizes, std::int64_t counted, Ints order, Longs owners, Longs scope_offsets, Ints scopes, Longs offsets,
-                   InC<double, 1> tables, InC<std::uint64_t, 1> seeds, std::int64_t chunk, OutC<std::int32_t, 2> x,
-                   OutC<double, 1> log_weight, int threads) {
-    const std::size_t n = sizes.shape(0);
-    const Tables parts(scope_offsets, scopes, offsets, tables, sizes);
-    need(x.shape(1) == n && log_weight.shape(0) == x.shape(0), "cases and weights differ in number");
-    need(chunk > 0 && seeds.shape(0) == (x.shape(0) + chunk - 1) / chunk, "every chunk has a seed");
+constexpr std::int64_t CHUNK = 1024;  // cases a seed: fixed, so that threads change no draw
+
+// `fixed` holds the states of the nodes that are not drawn.
+nb::tuple draw_cases_of(const std::vector<int>& sizes, const std::vector<std::int32_t>& fixed, const Drawn& drawn, std::size_t counted,
+                        const Scoped& own_terms, InC<std::uint64_t, 1> seeds, std::int64_t rows, int threads) {
+    const std::size_t n = sizes.size();
+    const Tables parts(tables_of(drawn, own_terms), sizes);
+    need(fixed.size() == n, "every node has a state or none");
+    need(rows >= 0 && seeds.shape(0) == static_cast<std::size_t>((rows + CHUNK - 1) / CHUNK), "every chunk has a seed");
     std::vector<char> known(n, 1);
-    for (std::size_t i = 0; i < order.shape(0); ++i) {
-        need(order.data()[i] >= 0 && static_cast<std::size_t>(order.data()[i]) < n, "no such node");
-        known[order.data()[i]] = 0;
+    for (const auto& [v, tables] : drawn) {
+        need(v >= 0 && static_cast<std::size_t>(v) < n, "no such node");
+        known[v] = 0;
     }
-    for (std::size_t v = 0; v < n; ++v)
-        for (std::size_t r = 0; known[v] && r < x.shape(0); ++r) {
-            const std::int32_t state = x.data()[r * n + v];
-            need(state >= 0 && state < parts.sizes[v], "a node that is not drawn has no state");
-        }
-    Proposal proposal = proposal_of(order, owners, parts, known);
-    need(counted >= 0 && static_cast<std::size_t>(counted) <= order.shape(0), "more nodes are counted than drawn");
-    proposal.counted = static_cast<std::size_t>(counted);
+    for (std::size_t v = 0; v < n; ++v) need(!known[v] || !rows || (fixed[v] >= 0 && fixed[v] < sizes[v]), "a node that is not drawn has no state");
+    Proposal proposal = proposal_of(drawn, parts, known);
+    need(counted <= drawn.size(), "more nodes are counted than drawn");
+    proposal.counted = counted;
     std::vector<CaseTable> terms;
-    for (auto f = static_cast<std::size_t>(owners.data()[order.shape(0)]); f < parts.scopes.size(); ++f) terms.push_back(parts.at(f));
-    const auto rows = static_cast<std::int64_t>(x.shape(0)), width = static_cast<std::int64_t>(n);
-    parallel_for(seeds.shape(0), threads, [&](std::size_t task) {
-        const std::int64_t first = static_cast<std::int64_t>(task) * chunk;
-        draw_cases(proposal, terms, std::min(chunk, rows - first), width, seeds.data()[task], x.data() + first * width,
-                   log_weight.data() + first);
+    for (std::size_t f = parts.scopes.size() - own_terms.size(); f < parts.scopes.size(); ++f) terms.push_back(parts.at(f));
+    const auto width = static_cast<std::int64_t>(n);
+    const auto x = empty<std::int32_t>({static_cast<std::size_t>(rows), n});
+    const auto log_weight = empty<double>({static_cast<std::size_t>(rows)});
+    without_gil([&] {
+        for (std::int64_t r = 0; r < rows; ++r) std::copy(fixed.begin(), fixed.end(), x.data + r * width);
+        parallel_for(seeds.shape(0), threads, [&](std::size_t task) {
+            const std::int64_t first = static_cast<std::int64_t>(task) * CHUNK;
+            draw_cases(proposal, terms, std::min(CHUNK, rows - first), width, seeds.data()[task], x.data + first * width, log_weight.data + first);
+        });
     });
+    return nb::make_tuple(x.array, log_weight.array);
 }
 
 }  // namespace
 
 void bind_sampling(nb::module_& m) {
-    using Release = nb::call_guard<nb::gil_scoped_release>;
-    m.def("gibbs", &gibbs, nb::arg("sizes").noconvert(), nb::arg("fixed").noconvert(), nb::arg("tables").noconvert(),
-          nb::arg("table_offsets").noconvert(), nb::arg("factor_scope_offsets").noconvert(), nb::arg("factor_scopes").noconvert(),
-          nb::arg("order").noconvert(), nb::arg("owners").noconvert(), nb::arg("scope_offsets").noconvert(),
-          nb::arg("scopes").noconvert(), nb::arg("proposal_offsets").noconvert(), nb::arg("proposal_tables").noconvert(),
-          nb::arg("log_bound"), nb::arg("node_offsets").noconvert(), nb::arg("nodes").noconvert(),
-          nb::arg("factor_offsets").noconvert(), nb::arg("factors").noconvert(), nb::arg("states").noconvert(),
-          nb::arg("places").noconvert(), nb::arg("values").noconvert(), nb::arg("choice").noconvert(),
-          nb::arg("place").noconvert(), nb::arg("seeds").noconvert(), nb::arg("burn_in"), nb::arg("thin"),
-          nb::arg("batch_length"), nb::arg("leap"), nb::arg("out").noconvert(), nb::arg("fresh").noconvert(),
-          nb::arg("kept").noconvert(), nb::arg("threads"), Release());
-    m.def("draw_cases", &draw_cases_of, nb::arg("sizes").noconvert(), nb::arg("counted"), nb::arg("order").noconvert(),
-          nb::arg("owners").noconvert(), nb::arg("scope_offsets").noconvert(), nb::arg("scopes").noconvert(),
-          nb::arg("offsets").noconvert(), nb::arg("tables").noconvert(), nb::arg("seeds").noconvert(), nb::arg("chunk"),
-          nb::arg("x").noconvert(), nb::arg("log_weight").noconvert(), nb::arg("threads"), Release());
+    m.attr("CHUNK") = CHUNK;
+    m.def("gibbs_chains", &gibbs, nb::arg("sizes"), nb::arg("fixed"), nb::arg("factors"), nb::arg("proposal"), nb::arg("blocks"),
+          as_is("choice"), as_is("place"), as_is("seeds"), nb::arg("schedule"), nb::arg("threads"), nb::arg("keep") = false);
+    m.def("draw_cases", &draw_cases_of, nb::arg("sizes"), nb::arg("fixed"), nb::arg("proposal"), nb::arg("counted"), nb::arg("terms"),
+          as_is("seeds"), nb::arg("rows"), nb::arg("threads"));
 }

@@ -11,20 +11,26 @@ using posteriori::Growth;
 template <typename C> void bind_codes(nb::module_& m) {
     m.def(
         "grow_trees",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const Classes& y, int K, const Numbers& weights, int criterion,
-           int tried, bool drawn, int max_depth, double least, const InC<std::uint64_t, 1>& seeds, bool bagged, int threads,
+        [](nb::handle codes, const Classes& y, int K, const Numbers& weights, const std::string& criterion, int tried, bool drawn,
+           std::optional<std::int64_t> max_depth, double least, const std::optional<InC<std::uint64_t, 1>>& seeds, nb::handle n_jobs,
            const nb::object& tell) {
-            const auto rows = rows_of<C>(codes, sizes, named, true);
+            const Coded<C> table(codes);
+            const auto rows = table.rows(true);
             need_classes(y, rows.n, K);
             const auto running = running_sums(weights, rows.n);
-            need(criterion >= 0 && criterion <= 2 && tried >= 0 && max_depth >= 0, "no such way to grow");
-            const Growth how{static_cast<posteriori::Criterion>(criterion), tried, drawn, max_depth, least};
-            std::vector<CountTree> grown(seeds.shape(0));
+            constexpr const char* criteria[] = {"entropy", "ratio", "gini"};
+            const auto* at = std::find(std::begin(criteria), std::end(criteria), criterion);
+            const auto deepest = std::min<std::int64_t>(max_depth.value_or(1 << 30), 1 << 30);
+            need(at != std::end(criteria) && tried >= 0 && deepest >= 0, "no such way to grow");
+            const Growth how{static_cast<posteriori::Criterion>(at - std::begin(criteria)), tried, drawn, static_cast<int>(deepest), least};
+            const bool bagged = seeds.has_value();
+            const auto seed_of = [&](std::size_t t) { return bagged ? seeds->data()[t] : 0; };
+            const int threads = team(n_jobs, bagged ? table.cells.size() * seeds->shape(0) : 0);
+            std::vector<CountTree> grown(bagged ? seeds->shape(0) : 1);
             std::vector<std::vector<float>> narrow(grown.size());  // whole numbers, of bags
             std::vector<std::vector<double>> wide(grown.size());
             std::atomic<std::size_t> done{0};
-            {
-                nb::gil_scoped_release release;
+            without_gil([&] {
                 posteriori::Watch watch(ending(tell, done));
                 posteriori::parallel_for(grown.size(), threads, [&](std::size_t t) {
                     watch();
@@ -32,10 +38,10 @@ template <typename C> void bind_codes(nb::module_& m) {
                     const double* own = weights ? weights->data() : nullptr;
                     if (bagged) {
                         bag.resize(rows.n);
-                        posteriori::draw_bag(rows.n, weights ? running.data() : nullptr, seeds.data()[t], bag.data());
+                        posteriori::draw_bag(rows.n, weights ? running.data() : nullptr, seed_of(t), bag.data());
                         own = bag.data();
                     }
-                    grown[t] = posteriori::grow_tree<C>(rows, y.data(), K, own, how, seeds.data()[t], watch);
+                    grown[t] = posteriori::grow_tree<C>(rows, y.data(), K, own, how, seed_of(t), watch);
                     std::vector<double> counts;
                     counts.swap(grown[t].counts);
                     if (bagged)
@@ -44,71 +50,74 @@ template <typename C> void bind_codes(nb::module_& m) {
                         wide[t].swap(counts);
                     ++done;
                 });
-            }
+            });
             const auto classes = static_cast<std::size_t>(K);
             return bagged ? Trees<float>(grown, narrow).held(classes) : Trees<double>(grown, wide).held(classes);
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("y").noconvert(), nb::arg("K"),
-        nb::arg("weights").noconvert().none(), nb::arg("criterion"), nb::arg("tried"), nb::arg("drawn"), nb::arg("max_depth"), nb::arg("least"),
-        nb::arg("seeds").noconvert(), nb::arg("bagged"), nb::arg("threads"), nb::arg("tell") = nb::none());
+        nb::arg("codes"), nb::arg("y"), nb::arg("K"), maybe("weights"), nb::kw_only(), nb::arg("criterion") = "entropy", nb::arg("tried") = 0,
+        nb::arg("drawn") = false, nb::arg("max_depth") = nb::none(), nb::arg("least") = 0.0, maybe("seeds"), jobs(), nb::arg("tell") = nb::none());
     m.def(
         "tree_leaves",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, OutC<std::int32_t, 2> out, int threads) {
-            const auto rows = rows_of<C>(codes, sizes, named, false);
-            Held(held).with(sizes, named, [&](const auto& forest) {
-                need(out.shape(0) == forest.trees && out.shape(1) == rows.n, "a node a tree and row is needed");
-                nb::gil_scoped_release release;
-                posteriori::tree_leaves(rows, forest, out.data(), threads);
+        [](nb::handle trees, nb::handle codes, nb::handle n_jobs) {
+            const Coded<C> table(codes);
+            const auto rows = table.rows(false);
+            return Held(trees).with(table.sizes, table.named, [&](const auto& forest) {
+                const auto out = empty<std::int32_t>({forest.trees, rows.n});
+                const int threads = team(n_jobs, forest.trees * rows.n * 10);
+                without_gil([&] { posteriori::tree_leaves(rows, forest, out.data, threads); });
+                return out.array;
             });
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("forest"), nb::arg("out").noconvert(), nb::arg("threads"));
+        nb::arg("trees"), nb::arg("codes"), jobs());
     m.def(
         "path_counts",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, const Classes& y, const Numbers& weights,
-           OutC<double, 2> out) {
-            const auto rows = rows_of<C>(codes, sizes, named, false);
+        [](nb::handle given, nb::handle codes, const Classes& y, const Numbers& weights) {
+            const Coded<C> table(codes);
+            const auto rows = table.rows(false);
             need(!weights || weights->shape(0) == rows.n, "weights and rows have different lengths");
-            const Held trees(held);
-            const auto forest = trees.forest(nb::cast<InC<double, 2>>(trees.counts, false), sizes, named);
+            const Held trees(given);
+            const auto forest = trees.forest(nb::cast<InC<double, 2>>(trees.counts, false), table.sizes, table.named);
             need_classes(y, rows.n, forest.K);
-            need(forest.trees == 1 && out.shape(0) == trees.column.shape(0) && static_cast<int>(out.shape(1)) == forest.K, "counts of one tree");
-            nb::gil_scoped_release release;
-            posteriori::path_counts(rows, forest, y.data(), weights ? weights->data() : nullptr, out.data());
+            need(forest.trees == 1, "counts of one tree");
+            const auto out = zeros<double>({trees.column.shape(0), static_cast<std::size_t>(forest.K)});
+            without_gil([&] { posteriori::path_counts(rows, forest, y.data(), weights ? weights->data() : nullptr, out.data); });
+            return out.array;
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("forest"), nb::arg("y").noconvert(),
-        nb::arg("weights").noconvert().none(), nb::arg("out").noconvert());
+        nb::arg("trees"), nb::arg("codes"), nb::arg("y"), maybe("weights"));
     m.def(
         "forest_sums",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, double c, double between,
-           const Bits& bags, OutC<double, 2> out, OutC<std::uint32_t, 1> used, int threads) {
-            const auto rows = rows_of<C>(codes, sizes, named, false);
+        [](nb::handle trees, nb::handle codes, double c, const Bits& bags, nb::handle n_jobs, double between) {
+            const Coded<C> table(codes);
+            const auto rows = table.rows(false);
             need(c >= 0 && between >= 0 && std::isfinite(c * between), "concentrations are finite, and not negative");
-            need(used.shape(0) == rows.n, "a count a row is needed");
-            Held(held).with(sizes, named, [&](const auto& forest) {
-                need(out.shape(0) == rows.n && out.shape(1) == static_cast<std::size_t>(forest.K), "a posterior a row is needed");
+            return Held(trees).with(table.sizes, table.named, [&](const auto& forest) {
                 const auto* in = bags_of(bags, forest.trees, rows.n);
-                nb::gil_scoped_release release;
-                posteriori::forest_sums(rows, forest, c, between, in, out.data(), used.data(), threads);
+                const auto out = zeros<double>({rows.n, static_cast<std::size_t>(forest.K)});
+                const auto used = zeros<std::uint32_t>({rows.n});
+                const int threads = team(n_jobs, rows.n * forest.trees * 10);
+                without_gil([&] { posteriori::forest_sums(rows, forest, c, between, in, out.data, used.data, threads); });
+                return nb::make_tuple(out.array, used.array);
             });
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("forest"), nb::arg("c"), nb::arg("between"),
-        nb::arg("bags").noconvert().none(), nb::arg("out").noconvert(), nb::arg("used").noconvert(), nb::arg("threads"));
+        nb::arg("trees"), nb::arg("codes"), nb::arg("c"), maybe("bags"), jobs(), nb::arg("between") = 1.0);
     m.def(
         "forest_truth",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, const Classes& y, const std::vector<double>& cs,
-           double between, const Bits& bags, OutC<double, 2> out, OutC<std::uint32_t, 1> used, int threads) {
-            const auto rows = rows_of<C>(codes, sizes, named, false);
+        [](nb::handle trees, nb::handle codes, const Classes& y, const std::vector<double>& cs, const Bits& bags, nb::handle n_jobs,
+           double between) {
+            const Coded<C> table(codes);
+            const auto rows = table.rows(false);
             for (const double c : cs) need(c >= 0 && between >= 0 && std::isfinite(c * between), "concentrations are finite, and not negative");
-            need(used.shape(0) == rows.n && out.shape(0) == rows.n && out.shape(1) == cs.size(), "a number a row and concentration is needed");
-            Held(held).with(sizes, named, [&](const auto& forest) {
+            return Held(trees).with(table.sizes, table.named, [&](const auto& forest) {
                 need_classes(y, rows.n, forest.K);
                 const auto* in = bags_of(bags, forest.trees, rows.n);
-                nb::gil_scoped_release release;
-                posteriori::forest_truth(rows, forest, y.data(), cs, between, in, out.data(), used.data(), threads);
+                const auto out = zeros<double>({rows.n, cs.size()});
+                const auto used = zeros<std::uint32_t>({rows.n});
+                const int threads = team(n_jobs, rows.n * forest.trees * 10);
+                without_gil([&] { posteriori::forest_truth(rows, forest, y.data(), cs, between, in, out.data, used.data, threads); });
+                return nb::make_tuple(out.array, used.array);
             });
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("forest"), nb::arg("y").noconvert(), nb::arg("cs"),
-        nb::arg("between"), nb::arg("bags").noconvert().none(), nb::arg("out").noconvert(), nb::arg("used").noconvert(), nb::arg("threads"));
+        nb::arg("trees"), nb::arg("codes"), nb::arg("y"), nb::arg("cs"), maybe("bags"), jobs(), nb::arg("between") = 1.0);
 }
 
 }  // namespace
@@ -117,19 +126,21 @@ void bind_trees(nb::module_& m) {
     bind_codes<std::uint8_t>(m);
     bind_codes<std::uint16_t>(m);
     m.def(
-        "draw_bags",  // the rows that each seed's bag has, a bit each
-        [](const Numbers& weights, const InC<std::uint64_t, 1>& seeds, std::size_t n, OutC<std::uint64_t, 2> out, int threads) {
+        "draw_bags",
+        [](std::size_t n, const Numbers& weights, const InC<std::uint64_t, 1>& seeds, nb::handle n_jobs) {
             const auto running = running_sums(weights, n);
             const std::size_t words = (n + 63) / 64;
-            need(out.shape(0) == seeds.shape(0) && out.shape(1) == words, "bags are of every tree and row");
-            nb::gil_scoped_release release;
-            posteriori::parallel_for(seeds.shape(0), threads, [&](std::size_t t) {
-                std::vector<double> bag(n);
-                posteriori::draw_bag(n, weights ? running.data() : nullptr, seeds.data()[t], bag.data());
-                std::uint64_t* own = out.data() + t * words;
-                std::fill(own, own + words, 0);
-                for (std::size_t r = 0; r < n; ++r) own[r / 64] |= std::uint64_t{bag[r] > 0} << (r % 64);
+            const auto out = zeros<std::uint64_t>({seeds.shape(0), words});
+            const int threads = team(n_jobs, n * seeds.shape(0) * 2);
+            without_gil([&] {
+                posteriori::parallel_for(seeds.shape(0), threads, [&](std::size_t t) {
+                    std::vector<double> bag(n);
+                    posteriori::draw_bag(n, weights ? running.data() : nullptr, seeds.data()[t], bag.data());
+                    std::uint64_t* own = out.data + t * words;
+                    for (std::size_t r = 0; r < n; ++r) own[r / 64] |= std::uint64_t{bag[r] > 0} << (r % 64);
+                });
             });
+            return out.array;
         },
-        nb::arg("weights").noconvert().none(), nb::arg("seeds").noconvert(), nb::arg("n"), nb::arg("out").noconvert(), nb::arg("threads"));
+        nb::arg("n"), as_is("weights").none(), as_is("seeds"), jobs());
 }

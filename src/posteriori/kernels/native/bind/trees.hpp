@@ -1,13 +1,18 @@
 // What the bindings of trees share: coded rows and trees as `kernels.trees` has them, checked.
 #pragma once
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "bind.hpp"
 #include "trees/trees.hpp"
@@ -23,10 +28,14 @@ using Bits = std::optional<InC<std::uint64_t, 2>>;
 using Ints = std::vector<std::int32_t>;
 using Flags = std::vector<std::uint8_t>;
 
-template <typename T> nb::object owned(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(values));
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape, owner));
+// Of `kernels.trees`: an object of that class with these parts.
+inline nb::object made(const char* name, const nb::tuple& parts) {
+    return nb::steal(PyObject_CallObject(nb::module_::import_("posteriori.kernels.trees").attr(name).ptr(), parts.ptr()));
+}
+
+// An attribute that is an array as the kernels read it.
+template <typename Array> void read(nb::handle object, const char* name, Array& array) {
+    if (!nb::try_cast(object.attr(name), array, false)) throw nb::next_overload();
 }
 
 // A code that is not below its column's size is a value that training did not have, which training itself (`known`) has not.
@@ -41,6 +50,18 @@ template <typename C> CodedRows<C> rows_of(const InC<C, 2>& codes, const Ints& s
     }
     return {codes.data(), n, sizes, named};
 }
+
+// `Codes`: coded rows [column, row], the size of each column, and whether its values are names.
+template <typename C> struct Coded {
+    InC<C, 2> cells;
+    Ints sizes;
+    Flags named;
+    explicit Coded(nb::handle codes) : sizes(nb::cast<Ints>(codes.attr("sizes"))) {
+        read(codes, "cells", cells);
+        for (const bool name : nb::cast<std::vector<bool>>(codes.attr("named"))) named.push_back(name);
+    }
+    CodedRows<C> rows(bool known) const { return rows_of<C>(cells, sizes, named, known); }
+};
 
 inline void need_classes(const Classes& y, std::size_t n, int K) {
     need(y.shape(0) == n && K > 0, "a class a row is needed");
@@ -68,17 +89,17 @@ inline auto ending(const nb::object& tell, const std::atomic<std::size_t>& done)
     };
 }
 
-// The forest's arrays as `kernels.trees` has them, every index within its bounds and every way downwards.
+// `Trees`: every index within its bounds and every way downwards.
 struct Held {
     InC<std::int64_t, 1> starts, bit_starts;
     InC<std::int32_t, 1> column, cut, child;
     nb::object counts;
     InC<std::uint64_t, 1> bits;
 
-    explicit Held(const nb::tuple& t)
-        : starts(nb::cast<InC<std::int64_t, 1>>(t[0], false)), bit_starts(nb::cast<InC<std::int64_t, 1>>(t[1], false)),
-          column(nb::cast<InC<std::int32_t, 1>>(t[2], false)), cut(nb::cast<InC<std::int32_t, 1>>(t[3], false)),
-          child(nb::cast<InC<std::int32_t, 1>>(t[4], false)), counts(t[5]), bits(nb::cast<InC<std::uint64_t, 1>>(t[6], false)) {}
+    explicit Held(nb::handle trees) : counts(trees.attr("counts")) {
+        read(trees, "starts", starts), read(trees, "bit_starts", bit_starts), read(trees, "column", column), read(trees, "cut", cut);
+        read(trees, "child", child), read(trees, "bits", bits);
+    }
 
     template <typename N> Forest<N> forest(const InC<N, 2>& own, const Ints& sizes, const Flags& named) const {
         need(starts.shape(0) > 0 && bit_starts.shape(0) == starts.shape(0), "trees begin somewhere");
@@ -102,12 +123,10 @@ struct Held {
     }
 
     // call(the forest), its counts held as they are.
-    template <typename Call> void with(const Ints& sizes, const Flags& named, Call&& call) const {
+    template <typename Call> auto with(const Ints& sizes, const Flags& named, Call&& call) const {
         InC<float, 2> narrow;
-        if (nb::try_cast(counts, narrow, false))
-            call(forest<float>(narrow, sizes, named));
-        else
-            call(forest<double>(nb::cast<InC<double, 2>>(counts, false), sizes, named));
+        return nb::try_cast(counts, narrow, false) ? call(forest<float>(narrow, sizes, named))
+                                                   : call(forest<double>(nb::cast<InC<double, 2>>(counts, false), sizes, named));
     }
 };
 
@@ -138,11 +157,11 @@ template <typename N> struct Trees {
         }
     }
 
-    nb::tuple held(std::size_t K) {
+    nb::object held(std::size_t K) {
         const std::size_t nodes = column.size(), ends = starts.size(), words = bits.size();
-        return nb::make_tuple(owned(std::move(starts), {ends}), owned(std::move(bit_starts), {ends}), owned(std::move(column), {nodes}),
+        return made("Trees", nb::make_tuple(owned(std::move(starts), {ends}), owned(std::move(bit_starts), {ends}), owned(std::move(column), {nodes}),
                               owned(std::move(cut), {nodes}), owned(std::move(child), {nodes}), owned(std::move(counts), {nodes, K}),
-                              owned(std::move(bits), {words}));
+                              owned(std::move(bits), {words})));
     }
 };
 
