@@ -19,7 +19,6 @@ from posteriori.forest import auto as room
 from posteriori.forest.auto import OTHERS, PARTS, Growing, NotMade, Pool, PoolPart
 from posteriori.forest.forest import expected_noise, fit_exponents, fit_noisy, pooled
 from posteriori.forest.linear import Landmarks
-from posteriori.kernels import forest_sums
 
 from .making import IRIS, mixed
 
@@ -543,7 +542,7 @@ def test_the_posterior_is_the_product_of_its_parts():
     codes, _ = pool.coding.code(frame)
     Z = pool.points(frame, codes)
     said = {
-        "trees": lambda: forest_sums(pool.trees, codes, pool.concentration)[0] / len(pool.trees),
+        "trees": lambda: pool.trees.sums(codes, pool.concentration)[0] / len(pool.trees),
         "members": lambda: pool.members.sums(codes)[0] / len(pool.members),
         "linear": lambda: pool.linear.posterior(Z),
         "kernel": lambda: pool.curved.posterior(pool.landmarks(Z)),

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.errors import NotLearned, StatisticsError
 from posteriori.forest.counts import _either, depths, importances, impurity, pruned, same_questions
-from posteriori.kernels.trees import Codes, Trees, grow_trees
+from posteriori.kernels import grow_trees
+from posteriori.kernels.trees import Codes, Trees
 
 RNG = np.random.default_rng(0)
 X = {"sky": RNG.choice(["a", "b", "c", "d"], 200), "wind": RNG.normal(size=200)}

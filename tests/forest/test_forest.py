@@ -31,7 +31,7 @@ from posteriori.forest.forest import (
     tree_bytes,
     tried,
 )
-from posteriori.kernels import draw_bags, forest_sums
+from posteriori.kernels import draw_bags
 from posteriori.kernels.trees import Codes
 
 from .making import IRIS, mixed
@@ -433,7 +433,7 @@ def test_the_concentration_is_the_best_out_of_bag():
     bags = draw_bags(300, None, np.arange(20, dtype=np.uint64), 1)
     losses = []
     for other in forest_room.CONCENTRATIONS:
-        sums, times = forest_sums(trees, table, other, bags, 1)
+        sums, times = trees.sums(table, other, bags, 1)
         losses.append(mean_loss(sums / times[:, None], y, None))
     assert np.argmin(losses) == forest_room.CONCENTRATIONS.index(c)
     assert mean_loss(said, y, None) == pytest.approx(min(losses))
@@ -483,7 +483,7 @@ def test_out_of_bag_answers_are_of_those_that_have_not_drawn_the_row():
     codes, _ = grown.coding.code(model._open(X))
     sums = [
         grown.members.sums(codes, draw_bags(60, None, seeds[:5])),
-        forest_sums(grown.trees, codes, model.concentration_, draw_bags(60, None, seeds[5:])),
+        grown.trees.sums(codes, model.concentration_, draw_bags(60, None, seeds[5:])),
     ]
     out = (sums[0][1] > 0) & (sums[1][1] > 0)
     assert_array_equal(np.isnan(model.oob_decision_function_[:, 0]), ~out)

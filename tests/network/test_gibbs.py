@@ -154,8 +154,8 @@ def test_a_step_moves_the_places_of_the_factors_it_touches(seed):
     scopes = [*((*ps, v) for v, ps in enumerate(model.parents)), *((v,) for v in soft)]
     x = np.where(fixed < 0, 0, fixed)
     for block, (nodes, factors, offsets, states) in zip(blocks, _steps(model, blocks, scopes), strict=True):
-        assert nodes.tolist() == list(block.nodes)
-        assert factors.tolist() == [f for f, scope in enumerate(scopes) if set(scope) & set(block.nodes)]
+        assert nodes == tuple(block.nodes)
+        assert factors == [f for f, scope in enumerate(scopes) if set(scope) & set(block.nodes)]
         for row, moved in zip(states, offsets, strict=True):
             y = x.copy()
             y[list(block.nodes)] = row

@@ -20,7 +20,6 @@ from ..budget import human, memory_budget, refuse_over
 from ..errors import MemoryBudgetError
 from ..estimator import AT_LEAST_0, AT_LEAST_1, generator, parameters
 from ..fields import NOT_NEGATIVE, UNBOUNDED, OneOf, Within, need
-from ..kernels import forest_sums
 from ..kernels.trees import Boosting, Codes, MemberCounts, Members, Trees
 from ..statistics.cuts import Cuts
 from ..table.frame import Frame
@@ -123,7 +122,7 @@ class Pool:
         n, K = codes.n, len(self.prior)
         said = {name: np.empty((n, K)) for name in self.names}
         if self.trees is not None:
-            said["trees"] = forest_sums(self.trees, codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees)
+            said["trees"] = self.trees.sums(codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees)
         if self.members is not None:
             said["members"] = self.members.sums(codes, n_jobs=n_jobs)[0] / len(self.members)
         if self.rounds is not None:

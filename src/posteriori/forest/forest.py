@@ -20,7 +20,7 @@ from ..arrays import Array, Floats
 from ..budget import memory_budget, refuse_over
 from ..estimator import AT_LEAST_1, generator, parameters
 from ..fields import NOT_NEGATIVE, UNBOUNDED, need
-from ..kernels import draw_bags, forest_sums, forest_truth, grow_members, grow_trees
+from ..kernels import draw_bags, forest_truth, grow_members, grow_trees
 from ..kernels.trees import Codes, MemberCounts, Members, Trees
 from ..statistics.cuts import Cuts
 from ..table.encode import team_map
@@ -346,7 +346,7 @@ def grown_trees(
         loss = -np.log(np.maximum(truth[out] / used[out, None], FLOOR))
         mean = np.average(loss, axis=0, weights=None if weights is None else weights[out])
         c = CONCENTRATIONS[int(np.argmin(mean))]
-    return trees, c, _mean(*forest_sums(trees, codes, c, bags, n_jobs))
+    return trees, c, _mean(*trees.sums(codes, c, bags, n_jobs))
 
 
 def _mean(sums: Floats, times: Array) -> Floats:
@@ -397,7 +397,7 @@ class Grown:
         if self.members is not None and self.exponents[0] > 0:
             said = self.members.sums(codes, n_jobs=n_jobs)[0] / len(self.members)
         if self.exponents[1] > 0:
-            also = forest_sums(self.trees, codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees)
+            also = self.trees.sums(codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees)
         return pooled([said, also], self.prior, self.exponents, n_jobs)
 
 

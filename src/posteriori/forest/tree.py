@@ -17,7 +17,7 @@ from ..bayes.tables import ReadsTables
 from ..budget import refuse_over
 from ..estimator import AT_LEAST_1, AUTO, ClassWeight, MaxMemory, NJobs, parameters
 from ..fields import UNBOUNDED, Within, need
-from ..kernels import forest_sums, forest_truth, grow_trees, n_threads, tree_leaves
+from ..kernels import forest_truth, grow_trees, n_threads, tree_leaves
 from ..kernels.trees import Codes, Trees
 from ..smoothing.theta import MOST_SMOOTHING, SMOOTHING, backoff
 from ..statistics.counts import lightest
@@ -192,7 +192,7 @@ class BayesTree(ReadsTables, Learner):
         codes = self._coded(X)
         tree: Trees = self.statistics_.tree
         how: dict[str, Any] = {"n_jobs": self.n_jobs, "between": BETWEEN}
-        found = [forest_sums(tree, codes.without(j), self._c, **how)[0] for j in range(len(codes.sizes))]
+        found = [tree.sums(codes.without(j), self._c, **how)[0] for j in range(len(codes.sizes))]
         with np.errstate(divide="ignore"):
             return np.log(np.stack(found, axis=1))
 

@@ -91,6 +91,12 @@ class Trees:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def sums(
+        self, codes: Codes, c: float, bags: Array | None = None, n_jobs: int | None = None, between: float = 1.0
+    ) -> tuple[Floats, Array]:
+        """(Σ over trees of the posterior where a row ends, how many answered); as `kernels.forest_sums` says."""
+        return kernels.forest_sums(self, codes, c, bags, n_jobs, between)
+
 
 @dataclass(frozen=True)
 class Boosting:
