@@ -5,7 +5,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 # public name -> its home, from the lines "from .home import Name as Name" of the stub; imported when it is first used
-with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:
+with open(f"{__file__}i", encoding="utf-8") as _stub:
     _HOMES = {
         words[-1]: f"{__name__}{words[1]}".rstrip(".") for line in _stub if (words := line.split())[:1] == ["from"]
     }
