@@ -211,7 +211,8 @@ class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Esti
         return some_rows(open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self)))
 
     def _points(self, X: Any) -> Any:
-        points, self._seen = self.prepare_.with_seen(self._open(X))
+        frame = self._open(X)
+        points, self._seen = self.prepare_.with_seen(frame)
         return points
 
     def _logs(self, points: Any) -> Floats:

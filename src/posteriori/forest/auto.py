@@ -466,8 +466,8 @@ class AutoBayes(GrownClassifier):
     """
 
     n_trees: Annotated[int, AT_LEAST_1] = 150
-    _: KW_ONLY
     n_members: Annotated[int, AT_LEAST_1] = 30
+    _: KW_ONLY
     time_limit: Annotated[float | None, AT_LEAST_0, None] = None
     grown_: Pool = field(init=False)
     parts_: tuple[PoolPart, ...] = field(init=False)

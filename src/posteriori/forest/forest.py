@@ -439,8 +439,8 @@ class BayesForest(GrownClassifier):
     """
 
     n_trees: Annotated[int, AT_LEAST_1] = 150
-    _: KW_ONLY
     n_members: Annotated[int, AT_LEAST_1] = 30
+    _: KW_ONLY
     grown_: Grown = field(init=False)
     oob_decision_function_: Annotated[Floats, "rows K", UNBOUNDED] = field(init=False)
     oob_score_: Annotated[float, UNBOUNDED] = field(init=False)

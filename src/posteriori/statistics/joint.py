@@ -407,7 +407,7 @@ def collect_triples(
     like = np.zeros((0, n_classes), np.int64 if weights is None else float)
     out = Joint.of(scopes, [(None, 0)] * len(scopes), sizes, like)
     at = 0
-    for i in range(d - 2):
+    for i in (i for i in range(d - 2) if sizes[i]):  # a column without values has no cells
         rest = sizes[i + 1 :]
         x = table.column(i).astype(np.uint32)
         seen = x < sizes[i]
